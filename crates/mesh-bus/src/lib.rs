@@ -1,0 +1,1 @@
+//! All that knows NATS: accounts, grants, buckets, watches, verbs, seats, and the server itself.

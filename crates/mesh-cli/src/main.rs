@@ -1,0 +1,3 @@
+//! The one program: arguments, words, exit codes.
+
+fn main() {}

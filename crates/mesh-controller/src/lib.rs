@@ -1,0 +1,1 @@
+//! The seat that plans what runs where, and lets it take effect.

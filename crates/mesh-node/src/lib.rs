@@ -1,0 +1,1 @@
+//! The client and the host of one machine.

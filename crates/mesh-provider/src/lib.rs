@@ -1,0 +1,1 @@
+//! For provisioners: the two files, the poll, and reconcile.

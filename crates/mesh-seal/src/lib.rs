@@ -1,0 +1,1 @@
+//! Sealing keys, sealing and opening, signatures, keyed digests, and the Secret type.

@@ -1,0 +1,1 @@
+//! The seat that makes secrets, seals them and forgets them.

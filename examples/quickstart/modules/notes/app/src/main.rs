@@ -1,0 +1,3 @@
+//! A page to write and read notes, kept in its database.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Makes one PostgreSQL accept exactly what its consumers file says.
+
+fn main() {}

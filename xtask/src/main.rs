@@ -1,0 +1,3 @@
+//! Set-up, demo, tests, benchmarks, house rules.
+
+fn main() {}
