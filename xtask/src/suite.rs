@@ -1,0 +1,95 @@
+//! What is run with the tools that the set-up put there: tests, cases, benchmarks.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::place::Place;
+use crate::setup;
+use crate::shell::{self, say};
+
+/// Which of the cases kept beside the checkout mesh has to pass; the others wait for their rule.
+const CASES: [&str; 5] =
+    ["accept-", "ambiguous-provider", "no-provider-named", "placeholders-wrong", "secret-exposed"];
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Setup(#[from] setup::Error),
+    #[error("tests failed")]
+    Tests { source: shell::Error },
+    #[error("cannot build mesh for the cases")]
+    Build { source: shell::Error },
+    #[error("cannot list the cases in {}", folder.display())]
+    List { folder: PathBuf, source: std::io::Error },
+    #[error("cases failed")]
+    Cases { source: shell::Error },
+    #[error("cannot measure")]
+    Bench { source: shell::Error },
+}
+
+/// Which build of mesh is tried.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Profile {
+    /// Quick to build.
+    Dev,
+    /// As it is shipped.
+    Release,
+}
+
+/// Every test of the workspace, and the cases; with arguments, the tests that they name.
+pub(crate) fn test(place: &Place, arguments: &[&str]) -> Result<(), Error> {
+    let tools = setup::run(place)?;
+    let mut tests = place.cargo();
+    tests.args(["test", "--locked"]).env("MESH_NATS_SERVER", &tools.nats_server);
+    if arguments.is_empty() {
+        tests.args(["--workspace", "--no-fail-fast"]);
+    }
+    shell::run(tests.args(arguments)).map_err(|source| Error::Tests { source })?;
+    if arguments.is_empty() { cases(place, Profile::Dev) } else { Ok(()) }
+}
+
+/// The cases of `../shared/cases`, where they are: descriptions with what `mesh plan` must say of them.
+pub(crate) fn cases(place: &Place, profile: Profile) -> Result<(), Error> {
+    let folder = place.root.join("../shared/cases");
+    let runner = folder.join("run");
+    if !runner.is_file() {
+        say("no cases beside this checkout");
+        return Ok(());
+    }
+    let mut build = place.cargo();
+    build.args(["build", "--locked", "--package", "mesh-cli"]);
+    let built = match profile {
+        Profile::Dev => "debug/mesh",
+        Profile::Release => {
+            build.arg("--release");
+            "release/mesh"
+        }
+    };
+    shell::run(&mut build).map_err(|source| Error::Build { source })?;
+    let listed = std::fs::read_dir(folder.join("plan")).map_err(|source| Error::List { folder, source })?;
+    let mut chosen: Vec<PathBuf> =
+        listed.flatten().map(|entry| entry.path()).filter(|path| is_due(path)).collect();
+    chosen.sort();
+    let mut python = Command::new("python3");
+    python.arg(runner).arg("--mesh").arg(place.target.join(built)).args(chosen);
+    shell::run(&mut python).map_err(|source| Error::Cases { source })
+}
+
+fn is_due(path: &std::path::Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.ends_with(".case") && CASES.iter().any(|due| name.starts_with(due))
+}
+
+/// The programs under `benches/`, built as shipped; what they measured is theirs to print.
+pub(crate) fn bench(place: &Place, names: &[&str]) -> Result<(), Error> {
+    let tools = setup::run(place)?;
+    let mut build = place.cargo();
+    shell::run(build.args(["build", "--release", "--locked"])).map_err(|source| Error::Build { source })?;
+    let mut bench = place.cargo();
+    bench.args(["run", "--release", "--locked", "--package", "mesh-benches", "--"]).args(names);
+    bench.env("MESH_NATS_SERVER", &tools.nats_server);
+    shell::run(&mut bench).map_err(|source| Error::Bench { source })
+}
+
+#[cfg(test)]
+mod tests;
