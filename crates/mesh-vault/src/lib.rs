@@ -1,1 +1,19 @@
-//! The seat that makes secrets, seals them and forgets them.
+//! The vault: makes a secret, seals it to the machines that may read it, signs it, and forgets it.
+//!
+//! What it keeps is sealed, so it cannot read what it keeps. It looks at what the assignments call
+//! for ([`rules`]), compares that with what it has ([`store`]), and takes the steps that are missing
+//! ([`plan`], pure; [`apply`], with effects). What others may notice of it is a [`record`]: ids and
+//! versions.
+//!
+//! It never opens anything, never decides who runs where, and never makes again what still serves: a
+//! running database must not be handed a password that it was not started with.
+
+pub mod apply;
+pub mod credential;
+pub mod plan;
+pub mod record;
+pub mod rules;
+pub mod store;
+
+#[cfg(test)]
+mod fixture;

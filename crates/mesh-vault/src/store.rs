@@ -1,0 +1,137 @@
+//! Where the vault keeps what it has: sealed credentials, the nodes' keys, the versions ever given.
+//!
+//! [`RedbStore`] is the real one: one file, 0600, and a commit is on the disk before it returns,
+//! because a secret that was answered once and is forgotten by a power cut would be made again.
+
+use std::path::PathBuf;
+
+use mesh_model::key::{CredentialKey, KeyError};
+use mesh_model::name::{NameError, NodeName};
+use mesh_seal::Recipient;
+
+use crate::credential::Credential;
+use crate::plan::{Kept, Pins};
+
+mod redb;
+pub use redb::RedbStore;
+
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+pub(crate) use memory::MemoryStore;
+
+/// What the vault needs of a place to keep things. Each call is whole or not at all.
+pub trait Store: Send + Sync {
+    /// The sealing key of every node.
+    fn pins(&self) -> Result<Pins, StoreError>;
+
+    /// Keeps a node's first key; a later one changes nothing.
+    fn pin(&self, node: &NodeName, recipient: &Recipient) -> Result<Pinned, StoreError>;
+
+    /// Forgets a node's key, so that it may join anew.
+    fn unpin(&self, node: &NodeName) -> Result<(), StoreError>;
+
+    /// The live credentials of every key, the newest last. A key without any is not in it.
+    fn kept(&self) -> Result<Kept, StoreError>;
+
+    /// The live credentials of one key, the newest last.
+    fn kept_of(&self, key: &CredentialKey) -> Result<Vec<Credential>, StoreError>;
+
+    /// The highest version ever given under a key, 0 for none. Dropping does not lower it.
+    fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError>;
+
+    /// Does all of the changes, or none. On the disk before it returns.
+    fn commit(&self, changes: &[Change]) -> Result<(), StoreError>;
+}
+
+/// One change of what is kept.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// This credential in the place of all there are under the key.
+    Replace(CredentialKey, Credential),
+    /// None any more under the key.
+    Drop(CredentialKey),
+}
+
+/// What came of pinning a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pinned {
+    /// It is the node's first.
+    First,
+    /// It is the one that the node has already.
+    Same,
+    /// The node has this other one, and keeps it.
+    Another(Recipient),
+}
+
+/// The store could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file could not be made or opened as a file.
+    #[error("the vault's store {path} could not be opened")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no store, or another program has it open.
+    #[error("the vault's store {path} could not be opened as a database")]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// What the database said.
+        source: Box<::redb::Error>,
+    },
+    /// The file is of a newer program.
+    #[error("the vault's store {path} is of shape {found}, and this program knows shape {known}")]
+    Shape {
+        /// Which.
+        path: PathBuf,
+        /// What it says.
+        found: u64,
+        /// What this program writes.
+        known: u64,
+    },
+    /// Something could not be read or written.
+    #[error("the vault's store failed when {doing}")]
+    Database {
+        /// What was being done.
+        doing: &'static str,
+        /// What the database said.
+        source: Box<::redb::Error>,
+    },
+    /// What is kept under a key is no credentials.
+    #[error("the vault's store holds something unreadable under {key}")]
+    Credentials {
+        /// Which.
+        key: String,
+        /// Why it cannot be read.
+        source: serde_json::Error,
+    },
+    /// A key in it is no key.
+    #[error("the vault's store holds the key {key}, which is none")]
+    Key {
+        /// Which.
+        key: String,
+        /// Why it is none.
+        source: KeyError,
+    },
+    /// A node in it is no name.
+    #[error("the vault's store holds a sealing key for a node whose name is none")]
+    Node {
+        /// Why it is none.
+        source: NameError,
+    },
+    /// A node's key in it is no key.
+    #[error("the vault's store holds an unreadable sealing key for {node}")]
+    Recipient {
+        /// Whose.
+        node: NodeName,
+        /// Why.
+        source: mesh_seal::ParseError,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! The real store: a redb database, one file.
+//!
+//! Tables: `pins` (node → key), `credentials` (key → JSON list, the newest last), `highest` (key →
+//! version), `about` (the shape of all this). A commit is durable (redb's `Immediate`: fsync).
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use ::redb::backends::FileBackend;
+use ::redb::{
+    Builder, Database, Durability, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition,
+};
+
+use super::*;
+
+const PINS: TableDefinition<'_, &str, &str> = TableDefinition::new("pins");
+const CREDENTIALS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("credentials");
+const HIGHEST: TableDefinition<'_, &str, u64> = TableDefinition::new("highest");
+const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
+
+const SHAPE: u64 = 1;
+/// The vault's share of a small machine's memory: what it keeps is small, and read seldom.
+const CACHE: usize = 2 << 20;
+
+/// The vault's store in a file.
+#[derive(Debug)]
+pub struct RedbStore(Database);
+
+impl RedbStore {
+    /// Opens the file, or makes it; for its owner alone in either case. Its folder must exist.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = own_file(path).map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+        let database = database(file).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+        let store = Self(database);
+        let found = store.write("setting it up", |tables| {
+            let found = tables.about.get("shape")?.map_or(SHAPE, |shape| shape.value());
+            tables.about.insert("shape", found)?;
+            Ok(found)
+        })?;
+        if found != SHAPE {
+            return Err(StoreError::Shape { path: path.to_owned(), found, known: SHAPE });
+        }
+        Ok(store)
+    }
+
+    /// One transaction; on the disk when it returns.
+    fn write<T>(
+        &self,
+        doing: &'static str,
+        change: impl FnOnce(&mut Tables<'_>) -> Result<T, ::redb::Error>,
+    ) -> Result<T, StoreError> {
+        let run = || -> Result<T, ::redb::Error> {
+            let mut transaction = self.0.begin_write()?;
+            transaction.set_durability(Durability::Immediate)?;
+            let changed = change(&mut Tables {
+                pins: transaction.open_table(PINS)?,
+                credentials: transaction.open_table(CREDENTIALS)?,
+                highest: transaction.open_table(HIGHEST)?,
+                about: transaction.open_table(ABOUT)?,
+            })?;
+            transaction.commit()?;
+            Ok(changed)
+        };
+        run().map_err(|source| StoreError::Database { doing, source: Box::new(source) })
+    }
+
+    /// All of one table, as it is at one moment.
+    fn rows<V: ::redb::Value + 'static, T>(
+        &self,
+        doing: &'static str,
+        table: TableDefinition<'static, &'static str, V>,
+        row: impl Fn(&str, V::SelfType<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let failed = |source: ::redb::Error| StoreError::Database { doing, source: Box::new(source) };
+        let read = self.0.begin_read().map_err(|error| failed(error.into()))?;
+        let table = read.open_table(table).map_err(|error| failed(error.into()))?;
+        let mut rows = Vec::new();
+        for entry in table.iter().map_err(|error| failed(error.into()))? {
+            let (key, value) = entry.map_err(|error| failed(error.into()))?;
+            rows.push(row(key.value(), value.value())?);
+        }
+        Ok(rows)
+    }
+
+    /// One row of one table.
+    fn row<V: ::redb::Value + 'static, T>(
+        &self,
+        doing: &'static str,
+        table: TableDefinition<'static, &'static str, V>,
+        key: &str,
+        row: impl FnOnce(V::SelfType<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let get = || -> Result<_, ::redb::Error> { Ok(self.0.begin_read()?.open_table(table)?.get(key)?) };
+        let found = get().map_err(|source| StoreError::Database { doing, source: Box::new(source) })?;
+        found.map(|value| row(value.value())).transpose()
+    }
+}
+
+impl Store for RedbStore {
+    fn pins(&self) -> Result<Pins, StoreError> {
+        let rows = self.rows("reading the nodes' keys", PINS, |node, recipient| {
+            let node: NodeName = node.parse().map_err(|source| StoreError::Node { source })?;
+            let recipient = recipient.parse();
+            let recipient =
+                recipient.map_err(|source| StoreError::Recipient { node: node.clone(), source })?;
+            Ok((node, recipient))
+        })?;
+        Ok(rows.into_iter().collect())
+    }
+
+    fn pin(&self, node: &NodeName, recipient: &Recipient) -> Result<Pinned, StoreError> {
+        let presented = recipient.to_string();
+        let known = self.write("keeping a node's key", |tables| {
+            let known = tables.pins.get(node.as_str())?.map(|known| known.value().to_owned());
+            if known.is_none() {
+                tables.pins.insert(node.as_str(), presented.as_str())?;
+            }
+            Ok(known)
+        })?;
+        match known {
+            None => Ok(Pinned::First),
+            Some(known) if known == presented => Ok(Pinned::Same),
+            Some(known) => match known.parse() {
+                Ok(known) => Ok(Pinned::Another(known)),
+                Err(source) => Err(StoreError::Recipient { node: node.clone(), source }),
+            },
+        }
+    }
+
+    fn unpin(&self, node: &NodeName) -> Result<(), StoreError> {
+        self.write("forgetting a node's key", |tables| {
+            tables.pins.remove(node.as_str())?;
+            Ok(())
+        })
+    }
+
+    fn kept(&self) -> Result<Kept, StoreError> {
+        let rows = self.rows("reading what is kept", CREDENTIALS, |key, credentials| {
+            let credentials = read_credentials(key, credentials)?;
+            let key = key.parse().map_err(|source| StoreError::Key { key: key.to_owned(), source })?;
+            Ok((key, credentials))
+        })?;
+        Ok(rows.into_iter().collect())
+    }
+
+    fn kept_of(&self, key: &CredentialKey) -> Result<Vec<Credential>, StoreError> {
+        let key = key.to_string();
+        let read = |credentials: &[u8]| read_credentials(&key, credentials);
+        Ok(self.row("reading what is kept", CREDENTIALS, &key, read)?.unwrap_or_default())
+    }
+
+    fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError> {
+        Ok(self.row("reading a version", HIGHEST, &key.to_string(), Ok)?.unwrap_or(0))
+    }
+
+    fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
+        self.write("keeping what was made", |tables| {
+            changes.iter().try_for_each(|change| match change {
+                Change::Replace(key, credential) => tables.replace(&key.to_string(), credential),
+                Change::Drop(key) => {
+                    tables.credentials.remove(key.to_string().as_str()).map(drop).map_err(Into::into)
+                }
+            })
+        })
+    }
+}
+
+/// All tables, open in one transaction.
+struct Tables<'t> {
+    pins: Table<'t, &'static str, &'static str>,
+    credentials: Table<'t, &'static str, &'static [u8]>,
+    highest: Table<'t, &'static str, u64>,
+    about: Table<'t, &'static str, u64>,
+}
+
+impl Tables<'_> {
+    fn replace(&mut self, key: &str, credential: &Credential) -> Result<(), ::redb::Error> {
+        let json =
+            serde_json::to_vec(&[credential]).expect("a credential always has a JSON: its keys are text");
+        self.credentials.insert(key, json.as_slice())?;
+        let before = self.highest.get(key)?.map_or(0, |version| version.value());
+        self.highest.insert(key, credential.version.max(before))?;
+        Ok(())
+    }
+}
+
+fn read_credentials(key: &str, json: &[u8]) -> Result<Vec<Credential>, StoreError> {
+    serde_json::from_slice(json).map_err(|source| StoreError::Credentials { key: key.to_owned(), source })
+}
+
+/// A file that only its owner reads, from its first moment on; one that was there is made so.
+fn own_file(path: &Path) -> std::io::Result<File> {
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.sync_all()?;
+    // Its name, too, has to outlive a power cut.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()?;
+    Ok(file)
+}
+
+fn database(file: File) -> Result<Database, Box<::redb::Error>> {
+    let backend = FileBackend::new(file).map_err(|error| Box::new(error.into()))?;
+    let opened = Builder::new().set_cache_size(CACHE).create_with_backend(backend);
+    opened.map_err(|error| Box::new(error.into()))
+}
