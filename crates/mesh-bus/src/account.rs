@@ -1,0 +1,74 @@
+//! Who somebody is on the bus: the accounts, and the users of `BUS`.
+//!
+//! A name here is three things at once: the file of the account's key, the name in its token, and the beginning of its
+//! consumers' names. So the kinds are kept apart by `=`, which no name can hold: an operator `attic` is never the node
+//! `attic`, and a node called `mesh-vault` never the seat.
+
+use std::fmt;
+use std::str::FromStr;
+
+use mesh_model::name::{NameError, NodeName, OperatorName, ProvisionName, SeatName};
+
+/// Somebody with an identity on the bus.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Account {
+    /// A node: an account of its own.
+    Node(NodeName),
+    /// A person who may apply: an account of their own.
+    Operator(OperatorName),
+    /// A seat: a user of `BUS`, since its program is trusted wholly.
+    Seat(SeatName),
+}
+
+impl Account {
+    /// Whether it reaches `BUS` by imports alone, having an account of its own.
+    #[must_use]
+    pub fn is_apart(&self) -> bool {
+        !matches!(self, Self::Seat(_))
+    }
+
+    /// What a consumer of this account is called for one use; whoever knows the account knows all its consumers.
+    pub(crate) fn consumer(&self, usage: &Usage) -> String {
+        format!("{self}-{}", usage.0)
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => write!(f, "{node}"),
+            Self::Operator(name) => write!(f, "operator={name}"),
+            Self::Seat(seat) => write!(f, "seat={seat}"),
+        }
+    }
+}
+
+impl FromStr for Account {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Ok(match text.split_once('=') {
+            Some(("operator", name)) => Self::Operator(name.parse()?),
+            Some(("seat", seat)) => Self::Seat(seat.parse()?),
+            _ => Self::Node(text.parse()?),
+        })
+    }
+}
+
+/// What a consumer is for: the last part of its name, free of `-` so that it says where the account's name ends.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Usage(String);
+
+impl Usage {
+    /// Reading all that one may of a bucket.
+    #[must_use]
+    pub fn read() -> Self {
+        Self("read".to_owned())
+    }
+
+    /// Reading the consumers of one provision.
+    #[must_use]
+    pub fn consumers(provision: &ProvisionName) -> Self {
+        Self(format!("consumers={}", provision.as_str().replace('-', "=2D")))
+    }
+}

@@ -1,0 +1,292 @@
+//! A connection to the bus, as one account.
+//!
+//! Start at [`Bus::connect`]. Everything else of this crate that talks goes through [`Bus::request`]: it asks, awaits
+//! the answer with a time-out, and turns what the server refuses into an error at once. An account of its own is told
+//! `no responders`; a user of `BUS` is told nothing but an event, so the events are matched to the request that waits.
+//!
+//! This file knows no keys, no buckets and no verbs.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use async_nats::{ConnectOptions, Event, HeaderMap, Message, ServerError};
+use bytes::Bytes;
+use thiserror::Error;
+use tokio::sync::{broadcast, watch};
+
+use crate::account::Account;
+use crate::creds::Creds;
+
+/// How long an answer is waited for.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest pause between two attempts to connect.
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
+/// Where the JetStream API of `BUS` is found by an account that imports it.
+pub(crate) const IMPORTED_API: &str = "bus.API";
+/// Where a user of `BUS` finds it.
+pub(crate) const OWN_API: &str = "$JS.API";
+
+/// What to do where the server is not there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstTry {
+    /// Fail at once: for commands.
+    Fails,
+    /// Keep trying in the background: for services.
+    IsRepeated,
+}
+
+/// Why there is no connection.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The server cannot be reached, or does not know us.
+    #[error("cannot connect to the bus at {url} as `{account}`")]
+    Connect {
+        /// Where.
+        url: String,
+        /// As whom.
+        account: String,
+        /// Why not.
+        #[source]
+        source: async_nats::ConnectError,
+    },
+}
+
+/// Why a question got no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// Nobody answers on this subject: it is not granted to the account, or whoever answers is not there.
+    #[error("nobody answers `{account}` on {subject}")]
+    NoResponders {
+        /// Where was asked.
+        subject: String,
+        /// Who asked.
+        account: String,
+    },
+    /// The server refused the subject to this user.
+    #[error("`{account}` may not ask on {subject}")]
+    Denied {
+        /// Where was asked.
+        subject: String,
+        /// Who asked.
+        account: String,
+    },
+    /// No answer in time: what was asked for may have been done all the same.
+    #[error("no answer on {subject} in time")]
+    TimedOut {
+        /// Where was asked.
+        subject: String,
+    },
+    /// The question is longer than the server takes.
+    #[error("the message for {subject} is longer than the bus takes")]
+    TooLarge {
+        /// Where was asked.
+        subject: String,
+    },
+    /// The connection is closed, or the subject is none.
+    #[error("cannot ask on {subject}: {why}")]
+    Closed {
+        /// Where was asked.
+        subject: String,
+        /// In the client's words.
+        why: String,
+    },
+}
+
+/// A connection to the bus. Clones share it.
+#[derive(Clone)]
+pub struct Bus {
+    client: async_nats::Client,
+    account: Account,
+    refusals: broadcast::Sender<String>,
+    connections: watch::Receiver<u64>,
+}
+
+impl std::fmt::Debug for Bus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bus").field("account", &self.account).finish_non_exhaustive()
+    }
+}
+
+impl Bus {
+    /// Connects as whom the credentials say, and reconnects for as long as it lives.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached ([`FirstTry::Fails`]), or the address is none.
+    pub async fn connect(url: &str, creds: &Creds, first: FirstTry) -> Result<Self, ConnectError> {
+        let account = creds.account().clone();
+        let (refusals, _) = broadcast::channel(64);
+        let (connected, connections) = watch::channel(0);
+        let options = match first {
+            FirstTry::Fails => options(creds.token(), creds.key(), &account.to_string()),
+            FirstTry::IsRepeated => {
+                options(creds.token(), creds.key(), &account.to_string()).retry_on_initial_connect()
+            }
+        };
+        let (name, tell) = (account.to_string(), refusals.clone());
+        let options = options.custom_inbox_prefix(inbox(&account)).event_callback(move |event| {
+            note(&event, &name, &tell, &connected);
+            std::future::ready(())
+        });
+        let client = options.connect(url).await.map_err(|source| ConnectError::Connect {
+            url: url.to_owned(),
+            account: account.to_string(),
+            source,
+        })?;
+        Ok(Self { client, account, refusals, connections })
+    }
+
+    /// Who we are.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// The client below, for what this crate does not offer.
+    #[must_use]
+    pub fn nats(&self) -> &async_nats::Client {
+        &self.client
+    }
+
+    /// Whether the server is there now.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Waits until what was sent has reached the server, then ends the connection.
+    pub async fn close(&self) {
+        if let Err(error) = self.client.drain().await {
+            tracing::debug!(%error, account = %self.account, "the connection was closed already");
+        }
+    }
+
+    /// How often the server was connected to: changes when what the server held for us is gone.
+    pub(crate) fn connections(&self) -> watch::Receiver<u64> {
+        self.connections.clone()
+    }
+
+    pub(crate) fn api(&self) -> &'static str {
+        if self.account.is_apart() { IMPORTED_API } else { OWN_API }
+    }
+
+    /// Asks, and awaits the answer.
+    pub(crate) async fn request(
+        &self,
+        subject: String,
+        headers: Option<HeaderMap>,
+        payload: Bytes,
+    ) -> Result<Message, RequestError> {
+        self.request_within(REQUEST_TIMEOUT, subject, headers, payload).await
+    }
+
+    /// Asks, and awaits the answer for so long.
+    pub(crate) async fn request_within(
+        &self,
+        patience: Duration,
+        subject: String,
+        headers: Option<HeaderMap>,
+        payload: Bytes,
+    ) -> Result<Message, RequestError> {
+        let mut refusals = self.refusals.subscribe();
+        let mut request = async_nats::Request::new().payload(payload).timeout(Some(patience));
+        request.headers = headers;
+        let answer = self.client.send_request(subject.clone(), request);
+        let refused = async {
+            loop {
+                match refusals.recv().await {
+                    Ok(refused) if refused == subject => return,
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                }
+            }
+        };
+        let account = self.account.to_string();
+        tokio::select! {
+            answer = answer => answer.map_err(|error| failed(&error, &subject, account)),
+            () = refused => Err(RequestError::Denied { subject: subject.clone(), account }),
+        }
+    }
+}
+
+fn failed(error: &async_nats::RequestError, subject: &str, account: String) -> RequestError {
+    use async_nats::RequestErrorKind as Kind;
+    let subject = subject.to_owned();
+    match error.kind() {
+        Kind::NoResponders => RequestError::NoResponders { subject, account },
+        Kind::TimedOut => RequestError::TimedOut { subject },
+        Kind::MaxPayloadExceeded => RequestError::TooLarge { subject },
+        _ => RequestError::Closed { subject, why: error.to_string() },
+    }
+}
+
+/// What every connection has in common.
+pub(crate) fn options(token: &str, key: &crate::creds::UserKey, name: &str) -> ConnectOptions {
+    let key = key.clone();
+    ConnectOptions::with_jwt(token.to_owned(), move |nonce| {
+        let key = key.clone();
+        async move { key.sign(&nonce).map_err(async_nats::AuthError::new) }
+    })
+    .name(name)
+    .connection_timeout(Duration::from_secs(2))
+    .request_timeout(Some(REQUEST_TIMEOUT))
+    .ping_interval(Duration::from_secs(20))
+    .max_reconnects(None)
+    .reconnect_delay_callback(reconnect_delay)
+}
+
+/// Short at first, at most [`RECONNECT_DELAY`], and never the same for all, so that a server that is back is not flooded.
+fn reconnect_delay(attempts: usize) -> Duration {
+    let full = Duration::from_millis(10 << attempts.min(6)).min(RECONNECT_DELAY);
+    let random = u32::try_from(RandomState::new().hash_one(attempts) % 512).expect("less than 512");
+    full / 2 + full / 2 * random / 512
+}
+
+/// The seats share an account, so each listens for answers under a prefix of its own.
+pub(crate) fn inbox(account: &Account) -> String {
+    match account {
+        Account::Seat(seat) => format!("_INBOX.{seat}"),
+        _ => "_INBOX".to_owned(),
+    }
+}
+
+fn note(event: &Event, account: &str, refusals: &broadcast::Sender<String>, connected: &watch::Sender<u64>) {
+    match event {
+        Event::Connected => connected.send_modify(|times| *times += 1),
+        Event::ServerError(ServerError::Other(text)) => match refused_subject(text) {
+            Some(subject) => {
+                tracing::error!(account, subject, "the bus refused it: {text}");
+                // Nobody may be waiting for it: then the line above is all there is to do.
+                let _ = refusals.send(subject.to_owned());
+            }
+            None => tracing::warn!(account, "the bus says: {text}"),
+        },
+        Event::Disconnected => tracing::info!(account, "the bus is away"),
+        Event::SlowConsumer(_) => {
+            tracing::warn!(account, "messages were lost: they came faster than they were read")
+        }
+        Event::ServerError(error) => tracing::warn!(account, %error, "the bus refused us"),
+        Event::ClientError(error) => tracing::debug!(account, %error, "the connection failed"),
+        Event::LameDuckMode | Event::Draining | Event::Closed => {}
+    }
+}
+
+/// The subject in `Permissions Violation for Publish to "…"`.
+fn refused_subject(text: &str) -> Option<&str> {
+    let rest = text.split_once("ermissions Violation")?.1;
+    rest.split('"').nth(1)
+}
+
+/// The error of an answer of the JetStream API: its code, and what it says.
+pub(crate) fn api_error(payload: &[u8]) -> Option<(u64, String)> {
+    let answer: serde_json::Value = match serde_json::from_slice(payload) {
+        Ok(answer) => answer,
+        Err(error) => return Some((0, format!("an answer that cannot be read: {error}"))),
+    };
+    let error = answer.get("error")?;
+    let code = error.get("err_code").or_else(|| error.get("code")).and_then(serde_json::Value::as_u64);
+    let why = error.get("description").and_then(serde_json::Value::as_str).unwrap_or("no reason given");
+    Some((code.unwrap_or(0), why.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

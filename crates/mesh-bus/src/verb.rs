@@ -1,0 +1,306 @@
+//! Verbs: questions that a seat answers on the bus, as NATS micro services.
+//!
+//! Start at [`Service::start`] to answer and at [`ask`] to ask. JSON in, JSON out; what is refused is
+//! `{"error":{"code","message","help"}}`, and no answer is ever empty. Where the verb's subject ends in `*`, the last word is the
+//! node that asks: the bus lets a node ask under its own name alone, so the subject is read, and nothing in the body.
+//!
+//! A message that asks for no answer is not acted on: a node can have the server send one to a subject of its choice.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::service::ServiceExt;
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use mesh_model::name::{NodeName, SeatName};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::client::{Bus, REQUEST_TIMEOUT, RequestError};
+
+/// How many questions one endpoint works on at a time.
+const AT_ONCE: usize = 64;
+/// The longest question, where an endpoint does not say otherwise, in bytes.
+pub const MAX_QUESTION: usize = 64 * 1024;
+/// The longest answer, in bytes: what the server takes, less room for headers.
+pub const MAX_ANSWER: usize = 1024 * 1024 - 4096;
+/// How long what is being answered has to finish when the service stops.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+
+/// A question.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// Who asks, where the verb is one that nodes ask.
+    pub node: Option<NodeName>,
+    /// The JSON of the question.
+    pub body: Bytes,
+}
+
+impl Ask {
+    /// The question as what it should be; an empty body is an empty object.
+    ///
+    /// # Errors
+    /// `bad-request`, to be answered as it is.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, VerbError> {
+        let body: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
+        serde_json::from_slice(body)
+            .map_err(|error| VerbError::new("bad-request", format!("the question cannot be read: {error}")))
+    }
+}
+
+/// What is answered instead, where a question is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerbError {
+    /// Which kind of refusal, for programs.
+    pub code: String,
+    /// What is refused and why, for people.
+    pub message: String,
+    /// The way out, where there is one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+impl VerbError {
+    /// One without a way out.
+    #[must_use]
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into(), help: String::new() }
+    }
+
+    /// With the way out.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: help.into(), ..self }
+    }
+}
+
+/// A verb could not be offered.
+#[derive(Debug, Error)]
+#[error("cannot answer {subject} on the bus")]
+pub struct ServeError {
+    /// The subject, or the service's name.
+    pub subject: String,
+    /// Why not.
+    #[source]
+    pub source: async_nats::Error,
+}
+
+/// The verbs of one seat.
+pub struct Service {
+    service: async_nats::service::Service,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Begins to answer `$SRV.PING`, `INFO` and `STATS`. The version is `1.2.3`.
+    ///
+    /// # Errors
+    /// Where the bus cannot be subscribed to.
+    pub async fn start(bus: &Bus, seat: &SeatName, version: &str, summary: &str) -> Result<Self, ServeError> {
+        let service = bus.nats().service_builder().description(summary).start(seat.as_str(), version).await;
+        let service = service.map_err(|source| ServeError { subject: seat.to_string(), source })?;
+        Ok(Self { service, tasks: TaskTracker::new(), stop: CancellationToken::new() })
+    }
+
+    /// Answers a verb from now on. A subject that ends in `.*` is asked by nodes, each under its own name.
+    ///
+    /// # Errors
+    /// Where the bus cannot be subscribed to.
+    pub async fn answer<F, R, A>(&self, subject: &str, longest: usize, handler: F) -> Result<(), ServeError>
+    where
+        F: Fn(Ask) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<A, VerbError>> + Send + 'static,
+        A: Serialize + Send + 'static,
+    {
+        let name = subject.trim_end_matches(".*").replace('.', "-");
+        let endpoint = self.service.endpoint_builder().name(name).add(subject).await;
+        let endpoint = endpoint.map_err(|source| ServeError { subject: subject.to_owned(), source })?;
+        let desk = Arc::new(Desk { subject: subject.to_owned(), longest, handler });
+        let (tasks, stop) = (self.tasks.clone(), self.stop.clone());
+        self.tasks.spawn(serve(endpoint, desk, tasks, stop));
+        Ok(())
+    }
+
+    /// Takes no more questions, and finishes those that it has, with a deadline.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(STOP_DEADLINE, self.tasks.wait()).await.is_err() {
+            tracing::warn!("questions were left unanswered");
+        }
+        if let Err(error) = self.service.stop().await {
+            tracing::debug!(%error, "the service had stopped already");
+        }
+    }
+}
+
+/// One verb, and who answers it.
+struct Desk<F> {
+    subject: String,
+    longest: usize,
+    handler: F,
+}
+
+async fn serve<F, R, A>(
+    mut endpoint: async_nats::service::endpoint::Endpoint,
+    desk: Arc<Desk<F>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+) where
+    F: Fn(Ask) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<A, VerbError>> + Send + 'static,
+    A: Serialize + Send + 'static,
+{
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let request = tokio::select! {
+            request = endpoint.next() => request,
+            () = stop.cancelled() => None,
+        };
+        let Some(request) = request else { return };
+        if request.message.reply.is_none() {
+            tracing::warn!(subject = %request.message.subject, "a message that wants no answer is not acted on");
+            continue;
+        }
+        let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
+        let desk = Arc::clone(&desk);
+        tasks.spawn(async move {
+            let answer = desk.answer(&request.message).await;
+            if let Err(error) = request.respond(Ok(answer)).await {
+                tracing::warn!(%error, subject = %request.message.subject, "an answer could not be sent");
+            }
+            drop(place);
+        });
+    }
+}
+
+impl<F, R, A> Desk<F>
+where
+    F: Fn(Ask) -> R,
+    R: Future<Output = Result<A, VerbError>>,
+    A: Serialize,
+{
+    async fn answer(&self, message: &async_nats::Message) -> Bytes {
+        let result = match self.question(message) {
+            Ok(ask) => AssertUnwindSafe(async { (self.handler)(ask).await })
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| {
+                    Err(VerbError::new(
+                        "internal",
+                        "answering failed: this is a fault of mesh; its log says more",
+                    ))
+                }),
+            Err(refused) => Err(refused),
+        };
+        let text = result.and_then(|answer| {
+            serde_json::to_vec(&answer)
+                .map_err(|error| VerbError::new("internal", format!("the answer cannot be written: {error}")))
+        });
+        match text {
+            Ok(text) if text.len() <= MAX_ANSWER => text.into(),
+            Ok(text) => refusal(&VerbError::new(
+                "too-large",
+                format!("the answer has {} bytes, more than {MAX_ANSWER}", text.len()),
+            )),
+            Err(refused) => refusal(&refused),
+        }
+    }
+
+    fn question(&self, message: &async_nats::Message) -> Result<Ask, VerbError> {
+        let (size, longest) = (message.payload.len(), self.longest);
+        if size > longest {
+            return Err(VerbError::new(
+                "too-large",
+                format!("the question has {size} bytes, more than {longest}"),
+            ));
+        }
+        let body = message.payload.clone();
+        let Some(prefix) = self.subject.strip_suffix('*') else { return Ok(Ask { node: None, body }) };
+        let node = message.subject.strip_prefix(prefix).and_then(|name| name.parse().ok());
+        let nobody = || VerbError::new("bad-request", format!("{} names no node", message.subject));
+        Ok(Ask { node: Some(node.ok_or_else(nobody)?), body })
+    }
+}
+
+fn refusal(error: &VerbError) -> Bytes {
+    json!({ "error": error }).to_string().into()
+}
+
+/// Why a question was not answered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AskError {
+    /// Nobody answers: the seat is not held, or the account may not ask, or the bus is away.
+    #[error("cannot reach {verb}")]
+    Unreachable {
+        /// What was asked.
+        verb: String,
+        /// Why not.
+        #[source]
+        source: RequestError,
+    },
+    /// The answer is a refusal.
+    #[error("{verb} refused: {}", refused.message)]
+    Refused {
+        /// What was asked.
+        verb: String,
+        /// The refusal.
+        refused: VerbError,
+    },
+    /// The answer is not what it should be.
+    #[error("the answer of {verb} cannot be read: {why}")]
+    Unreadable {
+        /// What was asked.
+        verb: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Asks a verb, and awaits the answer for two seconds.
+///
+/// # Errors
+/// Where nobody answers, the question is refused, or the answer cannot be read.
+pub async fn ask<T: DeserializeOwned>(bus: &Bus, verb: &str, body: &impl Serialize) -> Result<T, AskError> {
+    ask_within(bus, REQUEST_TIMEOUT, verb, body).await
+}
+
+/// Asks a verb whose answer may take longer.
+///
+/// # Errors
+/// As [`ask`].
+pub async fn ask_within<T: DeserializeOwned>(
+    bus: &Bus,
+    patience: Duration,
+    verb: &str,
+    body: &impl Serialize,
+) -> Result<T, AskError> {
+    let unreadable =
+        |why: serde_json::Error| AskError::Unreadable { verb: verb.to_owned(), why: why.to_string() };
+    let body = serde_json::to_vec(body).map_err(unreadable)?;
+    let answer = bus.request_within(patience, verb.to_owned(), None, body.into()).await;
+    let answer = answer.map_err(|source| AskError::Unreachable { verb: verb.to_owned(), source })?;
+    if let Ok(Refusal { error: refused }) = serde_json::from_slice(&answer.payload) {
+        return Err(AskError::Refused { verb: verb.to_owned(), refused });
+    }
+    serde_json::from_slice(&answer.payload).map_err(unreadable)
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: VerbError,
+}
