@@ -2,10 +2,11 @@
 //!
 //! Builds in seconds, with next to no dependencies, because it is what a newcomer runs first. It knows nothing of what
 //! mesh does: it starts programs. Read `setup` for what is installed and why, `demo` and `suite` for what is run with
-//! it, `tidy` for the house rules.
+//! it, `reach` for where, `tidy` for the house rules.
 
 mod demo;
 mod place;
+mod reach;
 mod setup;
 mod shell;
 mod suite;
@@ -60,12 +61,12 @@ fn run(arguments: &[String]) -> Result<(), Error> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["setup"] => drop(setup::run(&place)?),
-        ["demo"] => demo::run(&place, None)?,
-        ["demo", "--state", state] => demo::run(&place, Some(state.as_ref()))?,
-        ["test", rest @ ..] => suite::test(&place, rest)?,
+        ["demo"] => demo::run(place, None)?,
+        ["demo", "--state", state] => demo::run(place, Some(state.as_ref()))?,
+        ["test", rest @ ..] => suite::test(place, rest)?,
         ["cases"] => suite::cases(&place, suite::Profile::Dev)?,
         ["cases", "--release"] => suite::cases(&place, suite::Profile::Release)?,
-        ["bench", rest @ ..] => suite::bench(&place, rest)?,
+        ["bench", rest @ ..] => suite::bench(place, rest)?,
         ["tidy"] => tidy::run(&place)?,
         _ => return Err(Error::Usage),
     }

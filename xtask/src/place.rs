@@ -3,6 +3,9 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell;
 
 /// One checkout, and the environment that it is used from.
 pub(crate) struct Place {
@@ -14,6 +17,8 @@ pub(crate) struct Place {
     pub(crate) path: Vec<PathBuf>,
     /// The nats-server that somebody chose by `MESH_NATS_SERVER`.
     pub(crate) chosen_nats_server: Option<PathBuf>,
+    /// Whether root runs this: then services run as users of their own.
+    pub(crate) root_user: bool,
     cargo: OsString,
 }
 
@@ -30,9 +35,15 @@ impl Place {
             path: env::var_os("PATH").iter().flat_map(env::split_paths).collect(),
             // Absolute: what is started with it starts in other folders.
             chosen_nats_server: env::var_os("MESH_NATS_SERVER").and_then(|set| std::path::absolute(set).ok()),
+            root_user: shell::probe(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0"),
             cargo: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
             root,
         }
+    }
+
+    /// The same checkout, built in another folder.
+    pub(crate) fn built_in(self, target: PathBuf) -> Place {
+        Place { target, ..self }
     }
 
     /// Where the set-up puts what no package manager of the machine has: `target/tools`, also where `mesh` looks.
@@ -46,9 +57,9 @@ impl Place {
     }
 
     /// The cargo that runs this program, in the checkout.
-    pub(crate) fn cargo(&self) -> std::process::Command {
-        let mut command = std::process::Command::new(&self.cargo);
-        command.current_dir(&self.root);
+    pub(crate) fn cargo(&self) -> Command {
+        let mut command = Command::new(&self.cargo);
+        command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
         command
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum Error {
 
 /// Looks for each thing, installs those that are missing, and says so.
 pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
-    let machine = debian::Machine::look();
+    let machine = debian::Machine::look(place.root_user);
     let nats = nats::find(place);
     let postgres = postgres::find(place);
     let pip = nats::pip();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::place::Place;
+use crate::reach;
 use crate::setup;
 use crate::shell::{self, say};
 
@@ -15,6 +16,8 @@ const CASES: [&str; 5] =
 pub(crate) enum Error {
     #[error(transparent)]
     Setup(#[from] setup::Error),
+    #[error(transparent)]
+    Reach(#[from] reach::Error),
     #[error("tests failed")]
     Tests { source: shell::Error },
     #[error("cannot build mesh for the cases")]
@@ -37,15 +40,16 @@ pub(crate) enum Profile {
 }
 
 /// Every test of the workspace, and the cases; with arguments, the tests that they name.
-pub(crate) fn test(place: &Place, arguments: &[&str]) -> Result<(), Error> {
-    let tools = setup::run(place)?;
+pub(crate) fn test(place: Place, arguments: &[&str]) -> Result<(), Error> {
+    let tools = setup::run(&place)?;
+    let place = reach::within(place)?;
     let mut tests = place.cargo();
     tests.args(["test", "--locked"]).env("MESH_NATS_SERVER", &tools.nats_server);
     if arguments.is_empty() {
         tests.args(["--workspace", "--no-fail-fast"]);
     }
     shell::run(tests.args(arguments)).map_err(|source| Error::Tests { source })?;
-    if arguments.is_empty() { cases(place, Profile::Dev) } else { Ok(()) }
+    if arguments.is_empty() { cases(&place, Profile::Dev) } else { Ok(()) }
 }
 
 /// The cases of `../shared/cases`, where they are: descriptions with what `mesh plan` must say of them.
@@ -81,8 +85,9 @@ fn is_due(path: &std::path::Path) -> bool {
 }
 
 /// The programs under `benches/`, built as shipped; what they measured is theirs to print.
-pub(crate) fn bench(place: &Place, names: &[&str]) -> Result<(), Error> {
-    let tools = setup::run(place)?;
+pub(crate) fn bench(place: Place, names: &[&str]) -> Result<(), Error> {
+    let tools = setup::run(&place)?;
+    let place = reach::within(place)?;
     let mut build = place.cargo();
     shell::run(build.args(["build", "--release", "--locked"])).map_err(|source| Error::Build { source })?;
     let mut bench = place.cargo();

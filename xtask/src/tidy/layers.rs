@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("mesh-vault", &["mesh-model", "mesh-seal", "mesh-bus"]),
     ("mesh-provisioner", &["mesh-model", "mesh-seal", "mesh-bus"]),
     ("mesh-node", &["mesh-model", "mesh-seal", "mesh-bus"]),
-    ("mesh-provider", &["mesh-model"]),
+    ("mesh-provider", &["mesh-model", "mesh-seal"]),
     ("mesh-web", &["mesh-model", "mesh-bus"]),
     ("notes", &[]),
     ("xtask", &[]),
