@@ -14,6 +14,7 @@ mod need;
 mod plan;
 mod registry;
 mod timestamp;
+mod vault;
 
 pub use applied::{Applied, AppliedState, Service, ServiceState, WaitingFor};
 pub use assignment::{
@@ -29,6 +30,10 @@ pub use need::{NeedRecord, NeedState};
 pub use plan::{Placement, PlanRecord};
 pub use registry::{Registration, Source};
 pub use timestamp::Timestamp;
+pub use vault::{
+    ListAnswer, ListAsk, PinAnswer, PinAsk, PutAnswer, PutAsk, RecipientsAnswer, RecipientsAsk, VaultEntry,
+    VaultOrigin, VaultState,
+};
 
 use serde::{Deserialize, Serialize};
 
