@@ -15,11 +15,12 @@ use crate::place::Place;
 use crate::shell::{self, say};
 use crate::tidy::tree::Tree;
 
-const RULES: [fn(&Tree) -> Vec<Breach>; 8] = [
+const RULES: [fn(&Tree) -> Vec<Breach>; 9] = [
     texts::headers,
     texts::sizes,
     texts::machine_paths,
     texts::decisions,
+    texts::commands,
     layers::lints,
     layers::arrows,
     layers::owners,

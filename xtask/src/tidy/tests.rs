@@ -67,6 +67,12 @@ fn a_decision_has_its_number_and_is_led_to() {
 }
 
 #[test]
+fn a_document_tells_only_commands_that_exist() {
+    let files = [("a.md", "`cargo xtask demo`, then\n`cargo xtask test -p x` or `cargo xtask tset`")];
+    assert_eq!(broken(texts::commands, &files), ["a.md:2: `cargo xtask tset` is no command"]);
+}
+
+#[test]
 fn a_crate_takes_the_lints() {
     let files = [
         ("Cargo.toml", "[workspace]\n"),

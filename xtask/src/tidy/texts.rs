@@ -85,6 +85,30 @@ pub(super) fn decisions(tree: &Tree) -> Vec<Breach> {
     breaches
 }
 
+/// What the documents tell to run exists.
+pub(super) fn commands(tree: &Tree) -> Vec<Breach> {
+    let known =
+        |word: &str| crate::USAGE.lines().any(|line| line.trim_start().split(' ').next() == Some(word));
+    let mut breaches = Vec::new();
+    for (path, text) in tree.ending(".md") {
+        for (number, line) in text.lines().enumerate() {
+            for (_, rest) in
+                line.match_indices("cargo xtask ").map(|(at, told)| line.split_at(at + told.len()))
+            {
+                let word: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+                if !known(&word) {
+                    breaches.push(Breach::at(
+                        path,
+                        number + 1,
+                        format!("`cargo xtask {word}` is no command"),
+                    ));
+                }
+            }
+        }
+    }
+    breaches
+}
+
 fn number(name: &str) -> Option<&str> {
     let (number, title) = name.strip_suffix(".md")?.split_once('-')?;
     (number.len() == 4 && number.bytes().all(|byte| byte.is_ascii_digit()) && !title.is_empty())
