@@ -1,0 +1,1 @@
+//! What is carried and what is not.

@@ -1,0 +1,1 @@
+//! Registrations, filled in.

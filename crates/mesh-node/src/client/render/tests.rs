@@ -1,0 +1,1 @@
+//! Rendered whole or not at all.
