@@ -50,6 +50,7 @@ const OPERATOR_VERBS: &[&str] = &[
     "mesh-controller.remove",
     "mesh-controller.operators",
     "mesh-vault.list",
+    "mesh-vault.recipients",
     "mesh-vault.put",
     "mesh-vault.rotate",
     "mesh-vault.backup",

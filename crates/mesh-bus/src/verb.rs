@@ -4,7 +4,10 @@
 //! `{"error":{"code","message","help"}}`, and no answer is ever empty. Where the verb's subject ends in `*`, the last word is the
 //! node that asks: the bus lets a node ask under its own name alone, so the subject is read, and nothing in the body.
 //!
-//! A message that asks for no answer is not acted on: a node can have the server send one to a subject of its choice.
+//! A node can have the server send it what it wrote itself, to any one subject that somebody listens on (a consumer that
+//! pushes). Such a message still bears the subject that it was written to, and the server's address for
+//! acknowledgements: so one that is on another subject than the verb's, that asks for no answer, or that asks for it there, is
+//! not acted on.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -172,8 +175,8 @@ async fn serve<F, R, A>(
             () = stop.cancelled() => None,
         };
         let Some(request) = request else { return };
-        if request.message.reply.is_none() {
-            tracing::warn!(subject = %request.message.subject, "a message that wants no answer is not acted on");
+        if !is_question(&request.message, &desk.subject) {
+            tracing::warn!(verb = desk.subject, subject = %request.message.subject, "what is no question is not acted on");
             continue;
         }
         let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
@@ -186,6 +189,15 @@ async fn serve<F, R, A>(
             drop(place);
         });
     }
+}
+
+/// Whether somebody asked this verb, and waits for the answer.
+fn is_question(message: &async_nats::Message, verb: &str) -> bool {
+    let asked = match verb.strip_suffix('*') {
+        Some(prefix) => message.subject.starts_with(prefix),
+        None => message.subject.as_str() == verb,
+    };
+    asked && message.reply.as_ref().is_some_and(|reply| !reply.starts_with('$'))
 }
 
 impl<F, R, A> Desk<F>

@@ -55,10 +55,10 @@ async fn last_words(child: &mut Child, folder: &Path) -> String {
 /// Waits for the file in which the server says where it listens.
 async fn listening(folder: &Path) -> u16 {
     loop {
-        if let Some(port) = ports_files(folder).iter().find_map(|path| port_in(path)) {
-            if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-                return port;
-            }
+        if let Some(port) = ports_files(folder).iter().find_map(|path| port_in(path))
+            && tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
+        {
+            return port;
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -86,10 +86,10 @@ fn forget_ports(folder: &Path) {
 /// Asks it to end, and kills it after the deadline.
 pub(super) async fn end(child: &mut Child, deadline: Duration) {
     let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        if let Err(error) = kill_process(pid, Signal::TERM) {
-            tracing::debug!(%error, "nats-server had ended already");
-        }
+    if let Some(pid) = pid
+        && let Err(error) = kill_process(pid, Signal::TERM)
+    {
+        tracing::debug!(%error, "nats-server had ended already");
     }
     if tokio::time::timeout(deadline, child.wait()).await.is_err() {
         tracing::warn!("nats-server did not stop in time; it is killed");

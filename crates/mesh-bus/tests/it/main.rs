@@ -1,4 +1,9 @@
 //! The crate, against a real server.
-#![allow(missing_docs, reason = "a test's name says what it shows")]
 
+mod attacks;
 mod buckets;
+mod identities;
+mod restarts;
+mod seats;
+mod servers;
+mod verbs;

@@ -1,0 +1,78 @@
+//! Keys, credentials and accounts, as the server takes them.
+
+use mesh_bus::accounts::Pushed;
+use mesh_bus::grants::{Grants, NodeReach};
+use mesh_bus::testing::Bus;
+use mesh_bus::{Account, Bucket, Creds, FirstTry, Kv, UserKey, client};
+use time::{Duration, OffsetDateTime};
+
+#[tokio::test]
+async fn a_node_is_let_in_by_the_public_half_of_a_key_that_never_left_it() {
+    let bus = Bus::start().await;
+    let grants = Grants::of_node(&"attic".parse().unwrap(), &NodeReach::default());
+    assert_eq!(bus.accounts.push(&grants).await.unwrap(), Pushed::Changed);
+    assert_eq!(bus.accounts.push(&grants).await.unwrap(), Pushed::Same);
+    let key = UserKey::new();
+    let token = bus.authority.admit(&grants.account, &key.public(), None).unwrap();
+    let creds = Creds::new(grants.account.clone(), token, key);
+    let creds = Creds::from_text(&creds.to_text()).unwrap();
+    assert_eq!(*creds.account(), grants.account);
+    let node = client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.unwrap();
+    Kv::new(&node, Bucket::applied()).put("attic.notes", "{}").await.unwrap();
+
+    // Whoever has the text and no other part of mesh gets in by it as well.
+    let plain = async_nats::ConnectOptions::with_credentials(&creds.to_text()).unwrap();
+    plain.connect(bus.url()).await.unwrap();
+
+    // The token alone is worth nothing.
+    let stolen = Creds::new(grants.account.clone(), token_of(&creds), UserKey::new());
+    assert!(client::Bus::connect(bus.url(), &stolen, FirstTry::Fails).await.is_err());
+}
+
+fn token_of(creds: &Creds) -> String {
+    creds.to_text().lines().nth(1).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_revoked_user_is_out_and_the_account_stays() {
+    let bus = Bus::start().await;
+    let grants = Grants::of_node(&"attic".parse().unwrap(), &NodeReach::default());
+    bus.accounts.push(&grants).await.unwrap();
+    let creds = bus.authority.creds(&grants.account).unwrap();
+    let node = client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.unwrap();
+    let user = UserKey::from_seed(creds.to_text().lines().nth(5).unwrap()).unwrap().public();
+    bus.accounts.revoke(&grants, &user).await.unwrap();
+    assert!(Kv::new(&node, Bucket::applied()).put("attic.notes", "{}").await.is_err());
+    assert!(client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.is_err());
+    bus.kill_server().await;
+    assert!(client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.is_err());
+    let other = bus.authority.creds(&grants.account).unwrap();
+    client::Bus::connect(bus.url(), &other, FirstTry::Fails).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_ends_when_it_says_so() {
+    let bus = Bus::start().await;
+    let account = Account::Operator("ann".parse().unwrap());
+    let grants = Grants::of_operator(&"ann".parse().unwrap(), &mesh_bus::grants::OperatorReach::default());
+    bus.accounts.push(&grants).await.unwrap();
+    let key = UserKey::new();
+    let past = OffsetDateTime::now_utc() - Duration::hours(1);
+    let token = bus.authority.admit(&account, &key.public(), Some(past)).unwrap();
+    let creds = Creds::new(account, token, key);
+    assert!(client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.is_err());
+}
+
+#[tokio::test]
+async fn grants_that_end_end_at_once_without_a_new_connection() {
+    let bus = Bus::start().await;
+    let provider = "postgres".parse().unwrap();
+    let reach = NodeReach { providers: [provider].into(), provides: Vec::new() };
+    let node = bus.node("attic", &reach).await;
+    let kv = Kv::new(&node, Bucket::bound(&"postgres".parse().unwrap()));
+    assert!(kv.get("attic.notes.postgres-database.db").await.unwrap().is_none());
+    let narrower = Grants::of_node(&"attic".parse().unwrap(), &NodeReach::default());
+    assert_eq!(bus.accounts.push(&narrower).await.unwrap(), Pushed::Changed);
+    assert!(kv.get("attic.notes.postgres-database.db").await.is_err());
+    Kv::new(&node, Bucket::applied()).put("attic.notes", "{}").await.unwrap();
+}
