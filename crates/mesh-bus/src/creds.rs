@@ -70,11 +70,17 @@ impl fmt::Debug for UserKey {
 }
 
 /// Who somebody is, and the proof.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Creds {
     account: Account,
     token: String,
     key: UserKey,
+}
+
+impl fmt::Debug for Creds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Creds({}, {:?})", self.account, self.key)
+    }
 }
 
 /// Why a text is no credentials.

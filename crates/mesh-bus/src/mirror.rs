@@ -222,6 +222,3 @@ async fn follow(bus: Bus, scope: Scope, shared: Arc<Shared>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,5 @@
 //! The crate, against a real server.
+#![allow(clippy::unwrap_used, reason = "all of it is tests, and their helpers")]
 
 mod attacks;
 mod buckets;
