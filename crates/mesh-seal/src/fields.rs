@@ -1,6 +1,7 @@
 //! The secret part of a credential: several fields, sealed as one.
 //!
-//! On the inside of the seal it is a JSON map of text to text: `{"password":"…"}`.
+//! On the inside of the seal it is a JSON map of text to text: `{"password":"…"}`. A module's own secret
+//! is sealed in the same shape, with the one field [`Fields::OWN`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +31,16 @@ pub enum FieldsError {
 }
 
 impl Fields {
+    /// The field of a module's own secret.
+    pub const OWN: &str = "value";
+
+    /// A module's own secret.
+    pub fn own(secret: Secret) -> Self {
+        let mut fields = Self::new();
+        fields.insert(Self::OWN, secret);
+        fields
+    }
+
     /// None yet.
     pub fn new() -> Self {
         Self::default()

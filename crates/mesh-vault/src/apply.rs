@@ -120,17 +120,11 @@ impl Maker<'_> {
     }
 
     fn secret(&mut self, key: &CredentialKey, what: &What) -> Result<Secret, MakeError> {
-        match what {
-            What::Own(spec) => self.draw(key, *spec),
-            What::Supplied => unreachable!("the plan waits for an operator instead of making this"),
-            What::Credential { fields, .. } => {
-                let mut drawn = Fields::new();
-                for (field, spec) in fields {
-                    drawn.insert(field.as_str(), self.draw(key, *spec)?);
-                }
-                drawn.encode().map_err(|source| MakeError::Fields { key: key.clone(), source })
-            }
+        let mut drawn = Fields::new();
+        for (field, spec) in what.fields() {
+            drawn.insert(field, self.draw(key, spec)?);
         }
+        drawn.encode().map_err(|source| MakeError::Fields { key: key.clone(), source })
     }
 
     fn draw(&mut self, key: &CredentialKey, spec: Spec) -> Result<Secret, MakeError> {

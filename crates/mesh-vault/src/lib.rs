@@ -1,19 +1,30 @@
 //! The vault: makes a secret, seals it to the machines that may read it, signs it, and forgets it.
 //!
 //! What it keeps is sealed, so it cannot read what it keeps. It looks at what the assignments call
-//! for ([`rules`]), compares that with what it has ([`store`]), and takes the steps that are missing
-//! ([`plan`], pure; [`apply`], with effects). What others may notice of it is a [`record`]: ids and
-//! versions.
+//! for ([`assigned`], [`rules`]), compares that with what it has ([`store`]), and takes the steps that
+//! are missing ([`plan`], pure; [`apply`], with effects). What others may notice of it is a
+//! [`record`]: ids and versions. [`vault`] holds that together, [`answer`] answers its verbs, and
+//! [`service`] puts it on the bus.
 //!
 //! It never opens anything, never decides who runs where, and never makes again what still serves: a
 //! running database must not be handed a password that it was not started with.
 
+pub mod answer;
 pub mod apply;
+pub mod assigned;
+pub mod config;
 pub mod credential;
 pub mod plan;
+mod publish;
 pub mod record;
 pub mod rules;
+pub mod service;
+pub mod signing;
 pub mod store;
+pub mod vault;
 
 #[cfg(test)]
 mod fixture;
+
+pub use config::Config;
+pub use service::{ServiceError, run};

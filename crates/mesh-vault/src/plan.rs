@@ -79,6 +79,14 @@ impl Step {
             | Self::WaitForOperator { key } => key,
         }
     }
+
+    /// Whether anything is made or dropped by it.
+    pub fn is_change(&self) -> bool {
+        match self {
+            Self::Make { .. } | Self::Drop { .. } => true,
+            Self::WaitForKey { .. } | Self::WaitForOperator { .. } => false,
+        }
+    }
 }
 
 impl fmt::Display for Reason {

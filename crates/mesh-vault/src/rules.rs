@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mesh_model::key::{CredentialKey, Entry, ModuleKey};
 use mesh_model::name::{FieldName, NodeName, ProvisionName};
 use mesh_model::wire::{self, Assignment, Give, Need, Provider, SecretSpec};
-use mesh_seal::Alphabet;
+use mesh_seal::{Alphabet, Fields};
 
 use crate::credential::Origin;
 
@@ -59,6 +59,17 @@ impl What {
                 provision: provision.clone(),
                 fields: fields.keys().cloned().collect(),
             },
+        }
+    }
+
+    /// The fields that are to be made; none for what an operator supplies.
+    pub fn fields(&self) -> Vec<(&str, Spec)> {
+        match self {
+            Self::Own(spec) => vec![(Fields::OWN, *spec)],
+            Self::Supplied => vec![],
+            Self::Credential { fields, .. } => {
+                fields.iter().map(|(field, spec)| (field.as_str(), *spec)).collect()
+            }
         }
     }
 

@@ -1,3 +1,5 @@
+//! A digest is the same for the same under one key, and says nothing under another.
+
 use super::*;
 use crate::SystemRandom;
 

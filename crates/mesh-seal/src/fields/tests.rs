@@ -1,3 +1,5 @@
+//! Fields come back as they were, and are never printed.
+
 use proptest::prelude::*;
 
 use super::*;

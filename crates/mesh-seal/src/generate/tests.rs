@@ -1,3 +1,5 @@
+//! Made secrets are of their alphabet, of their length, and favour no character.
+
 use std::collections::BTreeMap;
 
 use super::*;

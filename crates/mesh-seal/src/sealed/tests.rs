@@ -1,3 +1,5 @@
+//! An envelope opens as what it is, for whom it is, and in no other way.
+
 use std::sync::LazyLock;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! What is sealed to one key opens with that key alone.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! A secret is not printed.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! A signature holds for one key and one message, and keys come back from their texts.
+
 use super::*;
 use crate::SystemRandom;
 

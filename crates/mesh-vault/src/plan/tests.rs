@@ -1,3 +1,5 @@
+//! Each reason for a step, and none for what serves.
+
 use mesh_seal::SealingKey;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! What others notice, word for word.
+
 use super::*;
 use crate::fixture::{Machines, credential, key, quickstart};
 

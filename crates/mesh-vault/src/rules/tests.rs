@@ -1,3 +1,5 @@
+//! What assignments call for, whatever their order.
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,0 +1,281 @@
+//! The vault on the bus: holds the seat, answers the verbs, and looks again whenever something may
+//! have changed, and every 30 seconds.
+//!
+//! A message is only a reason to look: each look reads all of the assignments and all that is kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mesh_bus::account::Usage;
+use mesh_bus::mirror::Entries;
+use mesh_bus::seat::{Lease, Terms};
+use mesh_bus::verb::{Ask, MAX_QUESTION, ServeError, Service, VerbError};
+use mesh_bus::{Bucket, Kv, Mirror};
+use mesh_model::name::{NodeName, SeatName};
+use mesh_seal::SystemRandom;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer;
+use crate::assigned::Assigned;
+use crate::config::Config;
+use crate::plan::Step;
+use crate::publish::Publisher;
+use crate::signing::{KeyError, signing_key};
+use crate::store::{RedbStore, StoreError};
+use crate::vault::{Look, Vault};
+
+/// How long it takes at most until the vault looks again, whatever got lost.
+const PERIOD: Duration = Duration::from_secs(30);
+/// After a look that failed it looks again sooner.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The vault could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Its signing key is not there.
+    #[error("the vault has no signing key")]
+    Signing {
+        /// Why.
+        #[from]
+        source: KeyError,
+    },
+    /// Its store cannot be used.
+    #[error("the vault has no store")]
+    Store {
+        /// Why.
+        #[from]
+        source: StoreError,
+    },
+    /// Its verbs cannot be offered.
+    #[error("the vault cannot answer")]
+    Serve {
+        /// Why.
+        #[from]
+        source: ServeError,
+    },
+}
+
+/// Runs the vault until it is told to stop.
+pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), ServiceError> {
+    let vault = Arc::new(open(&config)?);
+    let terms = Terms { seat: seat(), node: config.node.clone(), lease: config.lease, clock: config.clock };
+    let lease = tokio::select! {
+        lease = Lease::take(&config.bus, terms) => lease,
+        () = shutdown.cancelled() => return Ok(()),
+    };
+    let desk = Desk { vault: Arc::clone(&vault), nudge: Arc::new(Notify::new()), held: lease.held() };
+    let mut watcher = Watcher::new(&config, vault);
+    let looked = tokio::select! {
+        () = watcher.ready() => true,
+        () = shutdown.cancelled() => false,
+    };
+    if looked {
+        let service = desk.serve(&config).await?;
+        watcher.run(&desk, &shutdown).await;
+        service.stop().await;
+    }
+    lease.release().await;
+    Ok(())
+}
+
+/// What it keeps, opened; made at the first start.
+fn open(config: &Config) -> Result<Vault, ServiceError> {
+    let folder = &config.folder;
+    let signing = signing_key(folder, &mut SystemRandom)?;
+    let store = RedbStore::open(&folder.join("vault.redb"))?;
+    Ok(Vault::new(config.mesh.clone(), signing, Box::new(store)))
+}
+
+fn seat() -> SeatName {
+    "mesh-vault".parse().expect("it is a name")
+}
+
+/// What is looked at, and what comes of it.
+struct Watcher {
+    vault: Arc<Vault>,
+    assignments: Mirror,
+    credentials: Mirror,
+    assigned: Arc<Mutex<Assigned>>,
+    publisher: Publisher,
+    grace: Duration,
+}
+
+impl Watcher {
+    fn new(config: &Config, vault: Arc<Vault>) -> Self {
+        let mirror = |bucket| Mirror::open(&config.bus, bucket, ">", Usage::read());
+        Self {
+            vault,
+            assignments: mirror(Bucket::assignments()),
+            credentials: mirror(Bucket::credentials()),
+            assigned: Arc::default(),
+            publisher: Publisher::new(Kv::new(&config.bus, Bucket::credentials())),
+            grace: config.grace,
+        }
+    }
+
+    async fn ready(&self) {
+        self.assignments.ready().await;
+        self.credentials.ready().await;
+    }
+
+    async fn run(&mut self, desk: &Desk, shutdown: &CancellationToken) {
+        let mut held = desk.held.clone();
+        loop {
+            let pause = if !*held.borrow_and_update() || self.look().await { PERIOD } else { RETRY };
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = self.assignments.changed() => {}
+                () = self.credentials.changed() => {}
+                () = desk.nudge.notified() => {}
+                Ok(()) = held.changed() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// One look; says whether all went well.
+    async fn look(&mut self) -> bool {
+        let look = match self.look_at(self.assignments.snapshot()).await {
+            Ok(Ok(look)) => look,
+            Ok(Err(error)) => return failed(&error),
+            Err(error) => return failed(&error),
+        };
+        look.tell();
+        match self.publisher.publish(&look.records, &self.credentials.snapshot()).await {
+            Ok(_) => look.failed.is_empty(),
+            Err(error) => failed(&error),
+        }
+    }
+
+    async fn look_at(&self, bucket: Entries) -> Result<Result<Look, StoreError>, JoinError> {
+        let (vault, assigned, grace) = (Arc::clone(&self.vault), Arc::clone(&self.assigned), self.grace);
+        let look = move || {
+            let mut assigned = assigned.lock().unwrap_or_else(PoisonError::into_inner);
+            assigned.read(&bucket);
+            vault.look(|kept| assigned.wanted(kept, grace, Instant::now()))
+        };
+        tokio::task::spawn_blocking(look).await
+    }
+}
+
+impl Look {
+    fn tell(&self) {
+        for step in &self.steps {
+            match step {
+                Step::Make { key, why, .. } => tracing::info!(%key, %why, "made a credential"),
+                Step::Drop { key, why } => tracing::info!(%key, %why, "dropped a credential"),
+                Step::WaitForKey { .. } | Step::WaitForOperator { .. } => {}
+            }
+        }
+        for error in &self.failed {
+            tracing::error!(error = error as &dyn std::error::Error, "a credential could not be made");
+        }
+    }
+}
+
+fn failed(error: &(dyn std::error::Error + 'static)) -> bool {
+    tracing::warn!(error, "a look at what is wanted failed; looking again");
+    false
+}
+
+/// Answers the verbs.
+#[derive(Clone)]
+struct Desk {
+    vault: Arc<Vault>,
+    nudge: Arc<Notify>,
+    held: watch::Receiver<bool>,
+}
+
+impl Desk {
+    async fn serve(&self, config: &Config) -> Result<Service, ServeError> {
+        let service =
+            Service::start(&config.bus, &seat(), env!("CARGO_PKG_VERSION"), "makes, seals and keeps secrets")
+                .await?;
+        self.of_nodes(&service, "mesh-vault.pin.*", |desk, node, ask| {
+            let answer = answer::pin(&desk.vault, &node, &ask);
+            desk.nudge.notify_one();
+            answer
+        })
+        .await?;
+        self.of_nodes(&service, "mesh-vault.secret.*", |desk, node, ask| {
+            answer::secret(&desk.vault, &node, ask)
+        })
+        .await?;
+        self.of_nodes(&service, "mesh-vault.consumers.*", |desk, node, ask| {
+            answer::consumers(&desk.vault, &node, &ask)
+        })
+        .await?;
+        self.of_operators(&service, "mesh-vault.list", |desk, ask| answer::list(&desk.vault, &ask)).await?;
+        self.of_operators(&service, "mesh-vault.recipients", |desk, ask| {
+            answer::recipients(&desk.vault, &ask)
+        })
+        .await?;
+        self.of_operators(&service, "mesh-vault.put", |desk, ask| {
+            let answer = answer::put(&desk.vault, ask);
+            desk.nudge.notify_one();
+            answer
+        })
+        .await?;
+        Ok(service)
+    }
+
+    /// A verb that a node asks under its own name.
+    async fn of_nodes<Q, A>(
+        &self,
+        service: &Service,
+        subject: &str,
+        answer: fn(&Desk, NodeName, Q) -> Result<A, VerbError>,
+    ) -> Result<(), ServeError>
+    where
+        Q: DeserializeOwned + Send + 'static,
+        A: Serialize + Send + 'static,
+    {
+        let desk = self.clone();
+        let handler = move |ask: Ask| {
+            desk.clone().work(move |desk| {
+                let node = ask
+                    .node
+                    .clone()
+                    .ok_or_else(|| VerbError::new("bad-request", "the subject names no node"))?;
+                answer(desk, node, ask.read()?)
+            })
+        };
+        service.answer(subject, MAX_QUESTION, handler).await
+    }
+
+    /// A verb of operators.
+    async fn of_operators<Q, A>(
+        &self,
+        service: &Service,
+        subject: &str,
+        answer: fn(&Desk, Q) -> Result<A, VerbError>,
+    ) -> Result<(), ServeError>
+    where
+        Q: DeserializeOwned + Send + 'static,
+        A: Serialize + Send + 'static,
+    {
+        let desk = self.clone();
+        let handler = move |ask: Ask| desk.clone().work(move |desk| answer(desk, ask.read()?));
+        service.answer(subject, MAX_QUESTION, handler).await
+    }
+
+    /// Off the threads of the bus, since it waits for the disk; and only while the seat is ours.
+    async fn work<A: Send + 'static>(
+        self,
+        answer: impl FnOnce(&Desk) -> Result<A, VerbError> + Send + 'static,
+    ) -> Result<A, VerbError> {
+        if !*self.held.borrow() {
+            return Err(VerbError::new("seat-not-held", "this vault does not hold its seat at the moment")
+                .help("ask again: whoever holds it answers"));
+        }
+        let worked = tokio::task::spawn_blocking(move || answer(&self)).await;
+        worked.unwrap_or_else(|error| {
+            tracing::error!(%error, "answering failed");
+            Err(VerbError::new("internal", "answering failed: this is a fault of mesh; its log says more"))
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! The vault's signing key in its file: made at the first start, and never again.
+//!
+//! Every node has learnt it when it joined. Without it nothing that is kept can be handed out, so it
+//! is on the disk, whole, before it is used.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use mesh_seal::{NoRandomness, ParseError, Randomness, Secret, SigningKey};
+use zeroize::Zeroizing;
+
+const NAME: &str = "signing.key";
+
+/// The signing key could not be read or made.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file could not be read or written.
+    #[error("the vault's signing key could not be {done} at {path}")]
+    File {
+        /// `read` or `written`.
+        done: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file holds something else.
+    #[error("{path} does not hold the vault's signing key")]
+    NotAKey {
+        /// Where.
+        path: PathBuf,
+        /// What it should be.
+        source: ParseError,
+    },
+    /// No key could be made.
+    #[error("the vault's signing key could not be made")]
+    Make {
+        /// Why.
+        #[from]
+        source: NoRandomness,
+    },
+}
+
+/// The key in a folder; made, with the folder, where there is none.
+pub fn signing_key(folder: &Path, random: &mut dyn Randomness) -> Result<SigningKey, KeyError> {
+    let path = folder.join(NAME);
+    match fs::read(&path).map(Zeroizing::new) {
+        Ok(text) => SigningKey::from_text(&Secret::new(text.to_vec()))
+            .map_err(|source| KeyError::NotAKey { path, source }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = SigningKey::generate(random)?;
+            let written = write(folder, &path, &key.to_text());
+            written.map_err(|source| KeyError::File { done: "written", path, source })?;
+            Ok(key)
+        }
+        Err(source) => Err(KeyError::File { done: "read", path, source }),
+    }
+}
+
+/// Whole or not at all, for its owner alone, and on the disk.
+fn write(folder: &Path, path: &Path, text: &Secret) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let beside = folder.join(".signing.key.new");
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    file.write_all(text.expose())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! The signing key is made once.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use mesh_seal::SystemRandom;
+
+use super::*;
+
+#[test]
+fn made_once_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("vault");
+    let first = signing_key(&folder, &mut SystemRandom).unwrap();
+    let again = signing_key(&folder, &mut SystemRandom).unwrap();
+    assert_eq!(first.verifying(), again.verifying());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder.join(NAME)), 0o600);
+    assert_eq!(mode(&folder), 0o700);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
+fn a_damaged_one_is_said_and_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy("/proc/self/cmdline", folder.path().join(NAME)).unwrap();
+    let error = signing_key(folder.path(), &mut SystemRandom).unwrap_err();
+    assert!(matches!(error, KeyError::NotAKey { .. }));
+}
