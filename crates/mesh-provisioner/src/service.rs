@@ -1,0 +1,179 @@
+//! The seat on the bus: it keeps the registry right, and answers the verb from what it mirrors.
+//!
+//! Start at [`run`]. While it does not hold the seat, it answers and writes nothing.
+
+use std::sync::Arc;
+
+use mesh_bus::account::Usage;
+use mesh_bus::kv::KvError;
+use mesh_bus::seat::{Lease, Terms};
+use mesh_bus::verb::{Ask, MAX_QUESTION, ServeError, Service, VerbError};
+use mesh_bus::{Bucket, Bus, Kv, Mirror};
+use mesh_model::name::SeatName;
+use mesh_model::wire::{ProvisioningAnswer, ProvisioningAsk, What};
+use thiserror::Error;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::provisioning::{self, bucket};
+use crate::registry::{self, Step};
+
+/// Why the service ended before it was told to.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The verb cannot be offered.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+}
+
+/// Why the registry could not be set right.
+#[derive(Debug, Error)]
+#[error("cannot set the registry's entry for `{kind}` right")]
+struct RegistryError {
+    kind: String,
+    #[source]
+    source: KvError,
+}
+
+/// Holds the seat until told to stop.
+///
+/// # Errors
+/// Where the bus does not let the verb be offered.
+pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), RunError> {
+    let seat: SeatName = "mesh-provisioner".parse().expect("it is a name");
+    let terms =
+        Terms { seat: seat.clone(), node: config.node.clone(), lease: config.lease, clock: config.clock };
+    let lease = tokio::select! {
+        lease = Lease::take(&config.bus, terms) => lease,
+        () = shutdown.cancelled() => return Ok(()),
+    };
+    let mirrors = Arc::new(Mirrors::open(&config.bus));
+    let mut held = lease.held();
+    let ended = loop {
+        tokio::select! {
+            // The sender lives as long as the lease.
+            _ = held.wait_for(|held| *held) => {}
+            () = shutdown.cancelled() => break Ok(()),
+        }
+        let away = CancellationToken::new();
+        let watch = async {
+            tokio::select! {
+                _ = held.wait_for(|held| !*held) => {}
+                () = shutdown.cancelled() => {}
+            }
+            away.cancel();
+        };
+        let (ended, ()) = tokio::join!(hold(&config, &seat, Arc::clone(&mirrors), &away), watch);
+        if ended.is_err() || shutdown.is_cancelled() {
+            break ended;
+        }
+        tracing::warn!(%seat, "the seat is not held any more");
+    };
+    lease.release().await;
+    ended
+}
+
+/// What the seat does while it is held.
+async fn hold(
+    config: &Config,
+    seat: &SeatName,
+    mirrors: Arc<Mirrors>,
+    away: &CancellationToken,
+) -> Result<(), RunError> {
+    tokio::select! {
+        () = mirrors.ready() => {}
+        () = away.cancelled() => return Ok(()),
+    }
+    set_right(&config.bus, &mirrors).await;
+    let service = offer(&config.bus, seat, Arc::clone(&mirrors)).await.inspect_err(|_| away.cancel())?;
+    let mut period = tokio::time::interval(config.period);
+    period.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    period.reset();
+    loop {
+        tokio::select! {
+            _ = period.tick() => set_right(&config.bus, &mirrors).await,
+            () = away.cancelled() => break,
+        }
+    }
+    service.stop().await;
+    Ok(())
+}
+
+async fn offer(bus: &Bus, seat: &SeatName, mirrors: Arc<Mirrors>) -> Result<Service, ServeError> {
+    let summary = "Which domain answers which kind, and who needs what";
+    let service = Service::start(bus, seat, env!("CARGO_PKG_VERSION"), summary).await?;
+    let handler = move |ask: Ask| {
+        let mirrors = Arc::clone(&mirrors);
+        async move { mirrors.answer(&ask) }
+    };
+    service.answer("mesh-provisioner.provisioning", MAX_QUESTION, handler).await?;
+    Ok(service)
+}
+
+/// All that the verb answers from.
+#[derive(Debug)]
+struct Mirrors {
+    registry: Mirror,
+    needs: Mirror,
+    applied: Mirror,
+    collect: Mirror,
+}
+
+impl Mirrors {
+    fn open(bus: &Bus) -> Self {
+        let open = |bucket: Bucket| Mirror::open(bus, bucket, ">", Usage::read());
+        Self {
+            registry: open(bucket(What::Registry)),
+            needs: open(bucket(What::Needs)),
+            applied: open(bucket(What::Applied)),
+            collect: open(bucket(What::Collect)),
+        }
+    }
+
+    async fn ready(&self) {
+        for mirror in [&self.registry, &self.needs, &self.applied, &self.collect] {
+            mirror.ready().await;
+        }
+    }
+
+    fn answer(&self, ask: &Ask) -> Result<ProvisioningAnswer, VerbError> {
+        let ask: ProvisioningAsk = ask.read()?;
+        let mirror = match ask.what {
+            What::Registry => &self.registry,
+            What::Needs => &self.needs,
+            What::Applied => &self.applied,
+            What::Collect => &self.collect,
+        };
+        let entries = mirror.snapshot();
+        provisioning::select(entries.iter().map(|(key, entry)| (key.as_str(), entry.value.as_ref())), &ask)
+    }
+}
+
+/// Sets the registry right where it differs. What fails is told, and tried again at the next period.
+async fn set_right(bus: &Bus, mirrors: &Mirrors) {
+    let held = mirrors.registry.snapshot();
+    let entries = held.iter().map(|(key, entry)| (key.as_str(), entry.value.as_ref()));
+    let kv = Kv::new(bus, Bucket::registry());
+    for step in registry::steps(&registry::table(), entries) {
+        if let Err(error) = take(&kv, step).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "the registry is not as it should be");
+        }
+    }
+}
+
+async fn take(kv: &Kv, step: Step) -> Result<(), RegistryError> {
+    match step {
+        Step::Write(registration) => {
+            let kind = registration.kind;
+            tracing::info!(%kind, "the registry's entry is written");
+            let value = serde_json::to_vec(&registration).expect("plain data serializes");
+            let written = kv.put(kind, value).await;
+            written.map(drop).map_err(|source| RegistryError { kind: kind.to_string(), source })
+        }
+        Step::Delete(kind) => {
+            tracing::warn!(kind, "no domain answers this kind: its entry is deleted");
+            kv.delete(&kind).await.map_err(|source| RegistryError { kind, source })
+        }
+    }
+}
