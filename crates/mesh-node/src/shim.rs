@@ -43,11 +43,28 @@ const NOT_STARTED: u8 = 125;
 pub fn main(arguments: &[OsString]) -> ExitCode {
     match arguments {
         [stage, parent] => match (stage.to_str(), number(parent)) {
-            (Some("keep"), Some(parent)) => keeper::main(parent, arguments.len()),
+            (Some("keep"), Some(parent)) => {
+                close_inherited();
+                keeper::main(parent, arguments.len())
+            }
             (Some("enter"), Some(parent)) => entrance::main(parent),
             _ => wrong_use(),
         },
         _ => wrong_use(),
+    }
+}
+
+/// Closes all but the standard three. What we open ourselves is not inherited; what whoever started the mesh left open
+/// is, and a service that holds on to a pipe of theirs would keep them waiting for as long as it runs.
+fn close_inherited() {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<i32> = open
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|number| *number > 2)
+        .collect();
+    for number in numbers {
+        // The listing's own is closed already.
+        let _ = nix::unistd::close(number);
     }
 }
 

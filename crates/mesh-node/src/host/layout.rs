@@ -63,6 +63,23 @@ impl Layout {
         Ok(())
     }
 
+    /// Every module that this node keeps a record of.
+    pub fn modules(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.all_records()).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
+    /// Forgets a module of which nothing is left but its lasting folders.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn forget(&self, module: &str) -> std::io::Result<()> {
+        match std::fs::remove_dir_all(self.records(module)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn records(&self, module: &str) -> PathBuf {
         self.state.join("records").join(module)
     }
