@@ -8,9 +8,9 @@ mod assignment;
 mod bound;
 mod collect;
 mod config;
+mod control;
 mod credential;
 mod delivery;
-mod facts;
 mod need;
 mod plan;
 mod provisioning;
@@ -26,9 +26,12 @@ pub use assignment::{
 pub use bound::Bound;
 pub use collect::{Collect, Contribution};
 pub use config::Config;
+pub use control::{
+    ApplyAnswer, ApplyAsk, Change, ChangeKind, Effect, EnrollAnswer, EnrollAsk, FactsAnswer, Listed, Listing,
+    NodeTold, PART, PlanTold, StatusAnswer, UploadAnswer, UploadAsk,
+};
 pub use credential::{CredentialRecord, CredentialVersion};
 pub use delivery::{ConsumerCredentials, ConsumersAnswer, ConsumersAsk, Delivered, SecretAnswer, SecretAsk};
-pub use facts::NodeFacts;
 pub use need::{NeedRecord, NeedState};
 pub use plan::{Placement, PlanRecord};
 pub use provisioning::{Misshapen, NotAWhat, ProvisioningAnswer, ProvisioningAsk, What};
