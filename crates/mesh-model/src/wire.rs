@@ -28,7 +28,7 @@ pub use collect::{Collect, Contribution};
 pub use config::Config;
 pub use control::{
     ApplyAnswer, ApplyAsk, Change, ChangeKind, Effect, EnrollAnswer, EnrollAsk, FactsAnswer, Listed, Listing,
-    NodeTold, PART, PlanTold, StatusAnswer, UploadAnswer, UploadAsk,
+    NodeFacts, NodeTold, PART, PlanTold, StatusAnswer, UploadAnswer, UploadAsk,
 };
 pub use credential::{CredentialRecord, CredentialVersion};
 pub use delivery::{ConsumerCredentials, ConsumersAnswer, ConsumersAsk, Delivered, SecretAnswer, SecretAsk};

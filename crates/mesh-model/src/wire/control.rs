@@ -211,6 +211,16 @@ pub struct EnrollAnswer {
     pub token: String,
 }
 
+/// What a node tells of its machine, when it starts and when it changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NodeFacts {
+    /// The folder that it keeps everything under: an absolute path.
+    pub root: String,
+    /// The TCP ports that something outside the mesh holds, by the address of the machine that it listens on.
+    #[serde(default)]
+    pub held: BTreeMap<String, BTreeSet<u16>>,
+}
+
 /// What a node told of its machine is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FactsAnswer {
