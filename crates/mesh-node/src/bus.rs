@@ -146,7 +146,9 @@ impl NodeBus {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (bucket.name().to_owned(), key.to_owned());
         match written.get(&place) {
-            Some(ours) if seen.is_none_or(|seen| seen.revision < ours.revision) => ours.value.as_deref() == value,
+            Some(ours) if seen.is_none_or(|seen| seen.revision < ours.revision) => {
+                ours.value.as_deref() == value
+            }
             _ => {
                 written.remove(&place);
                 seen.map(|seen| &seen.value[..]) == value
@@ -265,7 +267,8 @@ impl World for NodeBus {
             let mut content = Vec::new();
             for part in 0..size.div_ceil(PART).max(1) {
                 let found = kv.get(format!("{digest}.{part}")).await.map_err(|error| said(&error))?;
-                let found = found.ok_or_else(|| format!("part {part} of the content {digest} is not there yet"))?;
+                let found =
+                    found.ok_or_else(|| format!("part {part} of the content {digest} is not there yet"))?;
                 content.extend_from_slice(&found.value);
             }
             match Digest::of(&content) == *digest {

@@ -10,6 +10,8 @@
 
 pub mod carry;
 pub mod consumers;
+#[cfg(test)]
+mod fixture;
 pub mod inputs;
 pub mod lookup;
 pub mod opener;

@@ -73,12 +73,13 @@ async fn work(desk: &mut Desk) -> Result<(), Error> {
     let mut round = tokio::time::interval(ROUND);
     let mut glance = tokio::time::interval(GLANCE);
     glance.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut states = desk.states();
     let mut again = AGAIN.0;
     loop {
         let event = tokio::select! {
             () = desk.woken() => { again = AGAIN.0; Event::Look }
             _ = round.tick() => { desk.look_again(); Event::Look }
-            () = desk.services_changed() => Event::Services,
+            Ok(()) = states.changed() => Event::Services,
             _ = glance.tick(), if desk.provides() => Event::Glance,
             () = tokio::time::sleep(again), if desk.wants_again() => { again = (again * 2).min(AGAIN.1); Event::Look }
         };

@@ -76,3 +76,11 @@ pub struct ConsumerCredentials<S> {
     /// Its live credentials, the newest last.
     pub credentials: Vec<Delivered<S>>,
 }
+
+impl<S> ConsumerCredentials<S> {
+    /// Whether these are this consumer's.
+    #[must_use]
+    pub fn is_of(&self, consumer: &super::Consumer) -> bool {
+        self.node == consumer.node && self.module == consumer.module && self.local == consumer.local
+    }
+}

@@ -50,7 +50,12 @@ pub struct Carried {
 
 /// Reads the answers for one provision of an assignment. `text` is none where there is no file yet.
 #[must_use]
-pub fn carry(assignment: &Assignment, provision: &ProvisionName, text: Option<&[u8]>, at: Timestamp) -> Carried {
+pub fn carry(
+    assignment: &Assignment,
+    provision: &ProvisionName,
+    text: Option<&[u8]>,
+    at: Timestamp,
+) -> Carried {
     let consumers: BTreeMap<BoundKey, &Consumer> = assignment
         .consumers
         .iter()

@@ -75,7 +75,11 @@ pub fn place(registry: &Registry, assignment: &Assignment, reference: &Reference
 ///
 /// # Errors
 /// As [`place`].
-pub fn credential_place(registry: &Registry, assignment: &Assignment, entry: &Entry) -> Result<Lookup, Nowhere> {
+pub fn credential_place(
+    registry: &Registry,
+    assignment: &Assignment,
+    entry: &Entry,
+) -> Result<Lookup, Nowhere> {
     let registration = registry.get(&Kind::Secret).ok_or(Nowhere::Kind(Kind::Secret))?;
     let reference = match entry {
         Entry::Own(name) => Reference::Secret(name.clone()),

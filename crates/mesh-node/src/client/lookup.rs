@@ -51,7 +51,9 @@ pub enum Ask {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LookupError {
     /// A word in angle brackets that this reference has nothing for.
-    #[error("the registry's entry for `{kind}` has the key `{key}`, which does not fit a placeholder of this kind")]
+    #[error(
+        "the registry's entry for `{kind}` has the key `{key}`, which does not fit a placeholder of this kind"
+    )]
     Key {
         /// The kind.
         kind: String,
@@ -112,7 +114,9 @@ fn ask(assignment: &Assignment, reference: &Reference) -> Option<Ask> {
 #[must_use]
 pub fn collection(reference: &Reference) -> Option<CollectionName> {
     match reference {
-        Reference::Collected(name) | Reference::Shell(name) | Reference::Environment(name) => Some(name.clone()),
+        Reference::Collected(name) | Reference::Shell(name) | Reference::Environment(name) => {
+            Some(name.clone())
+        }
         Reference::Contribution(provision) => contribution(provision),
         _ => None,
     }

@@ -82,14 +82,10 @@ impl Opener {
             .sealed
             .open(&self.identity, &self.signer, &expect)
             .map_err(|source| NotOpened::Refused(key.clone(), source))?;
-        let fields =
-            Fields::decode(&plain).map_err(|source| NotOpened::Unreadable(key.clone(), source))?;
+        let fields = Fields::decode(&plain).map_err(|source| NotOpened::Unreadable(key.clone(), source))?;
         Ok(Opened { id: delivered.sealed.label.id.clone(), fields })
     }
 }
-
-/// The field of a module's own secret.
-pub const OWN_FIELD: &str = "value";
 
 /// The key of a need's credential or of a secret of the module's own.
 #[must_use]

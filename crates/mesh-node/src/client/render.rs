@@ -95,7 +95,8 @@ pub fn render(
         .map(|(name, run)| renderer.service(name, run, &files))
         .collect::<Result<Vec<_>, _>>()?;
     let user = assignment.run.values().find_map(|run| run.user.clone());
-    let parts = services.iter().flat_map(|service| [service.digest.as_bytes(), service.reload_digest.as_bytes()]);
+    let parts =
+        services.iter().flat_map(|service| [service.digest.as_bytes(), service.reload_digest.as_bytes()]);
     let contents = files.iter().flat_map(|file| [file.path.as_str().as_bytes(), &file.content[..]]);
     let digest = key.digest_all(parts.chain(contents)).to_string();
     let module = DesiredModule {
@@ -163,7 +164,10 @@ impl Renderer<'_> {
         let template = Template::parse(text).0;
         for placeholder in template.placeholders() {
             if self.known(&placeholder.reference)?.is_secret() {
-                let why = format!("`{}` is a secret, and a secret goes into files and `env` alone", placeholder.reference);
+                let why = format!(
+                    "`{}` is a secret, and a secret goes into files and `env` alone",
+                    placeholder.reference
+                );
                 return Err(RenderError::Value { place: place.to_owned(), why });
             }
         }
@@ -184,10 +188,20 @@ impl Renderer<'_> {
             .filter(|run| names(run, path))
             .chain(self.assignment.run.values())
             .find_map(|run| run.user.clone());
-        Ok(RenderedFile { path: path.clone(), content: Zeroizing::new(content.as_bytes().to_vec()), mode, user })
+        Ok(RenderedFile {
+            path: path.clone(),
+            content: Zeroizing::new(content.as_bytes().to_vec()),
+            mode,
+            user,
+        })
     }
 
-    fn service(&self, name: &ServiceName, run: &Run, files: &[RenderedFile]) -> Result<ServiceSpec, RenderError> {
+    fn service(
+        &self,
+        name: &ServiceName,
+        run: &Run,
+        files: &[RenderedFile],
+    ) -> Result<ServiceSpec, RenderError> {
         if run.image.is_some() {
             return Err(RenderError::Container(name.clone()));
         }
@@ -249,7 +263,8 @@ impl Renderer<'_> {
     fn digest_of_files(&self, run: &Run, files: &[RenderedFile], on_change: OnChange) -> String {
         let concerns = |file: &&RenderedFile| {
             let means = self.assignment.files.get(&file.path).is_some_and(|f| f.on_change == on_change);
-            means && (names(run, &file.path) || !self.assignment.run.values().any(|run| names(run, &file.path)))
+            means
+                && (names(run, &file.path) || !self.assignment.run.values().any(|run| names(run, &file.path)))
         };
         let parts =
             files.iter().filter(concerns).flat_map(|file| [file.path.as_str().as_bytes(), &file.content[..]]);
@@ -260,7 +275,10 @@ impl Renderer<'_> {
 /// Whether a service names a file.
 fn names(run: &Run, path: &FilePath) -> bool {
     references::texts(run).any(|text| {
-        Template::parse(text).0.placeholders().any(|p| matches!(&p.reference, Reference::File(f) if f == path))
+        Template::parse(text)
+            .0
+            .placeholders()
+            .any(|p| matches!(&p.reference, Reference::File(f) if f == path))
     })
 }
 

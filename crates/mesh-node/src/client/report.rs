@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use mesh_model::key::{CollectKey, ModuleKey, NeedKey};
 use mesh_model::name::{LocalName, ServiceName};
 use mesh_model::wire::{
-    Applied, AppliedState, Assignment, Collect, Contribution, NeedRecord, NeedState, Provider, Service, ServiceState,
-    Timestamp, V1, WaitingFor,
+    Applied, AppliedState, Assignment, Collect, Contribution, NeedRecord, NeedState, Provider, Service,
+    ServiceState, Timestamp, V1, WaitingFor,
 };
 use serde_json::Value;
 
@@ -195,7 +195,8 @@ fn outcome(
             waiting.get_or_insert_with(|| format!("the service `{name}` is not started yet"));
             continue;
         };
-        let why = || format!("the service `{name}` is {}{}", service.state.word(), because(service.why.as_deref()));
+        let why =
+            || format!("the service `{name}` is {}{}", service.state.word(), because(service.why.as_deref()));
         match service.state {
             RunState::Failed | RunState::Unhealthy => return (AppliedState::Failed, Some(why())),
             RunState::Running | RunState::Stopped if service.is_settled(digest, reload) => {}

@@ -15,12 +15,13 @@ use mesh_model::kind::Kind;
 use mesh_model::name::{LocalName, NodeName};
 use mesh_model::placeholder::Reference;
 use mesh_model::wire::{Assignment, NeedState};
+use mesh_seal::Fields;
 use serde_json::Value;
 use zeroize::Zeroize;
 
 use super::inputs::{Asked, Inputs, place};
 use super::lookup::Lookup;
-use super::opener::{OWN_FIELD, Opener, key};
+use super::opener::{Opener, key};
 
 /// A value that a placeholder stands for. One that holds a secret is wiped when dropped.
 pub struct Known {
@@ -137,8 +138,8 @@ fn own_secret(assignment: &Assignment, inputs: &Inputs, opener: &mut Opener, ent
         Some(Asked::Answer(delivered)) => opener.open(&key, delivered).map_err(|error| said(&error))?,
     };
     let newest = opened.last().ok_or_else(|| "the vault has not made it yet".to_owned())?;
-    let text = newest.fields.get(OWN_FIELD).and_then(mesh_seal::Secret::expose_text);
-    let text = text.ok_or_else(|| format!("what the vault delivered has no field `{OWN_FIELD}`"))?;
+    let text = newest.fields.get(Fields::OWN).and_then(mesh_seal::Secret::expose_text);
+    let text = text.ok_or_else(|| format!("what the vault delivered has no field `{}`", Fields::OWN))?;
     Ok(Known::secret(Value::String(text.to_owned())))
 }
 
@@ -152,7 +153,7 @@ fn in_bucket(assignment: &Assignment, inputs: &Inputs, reference: &Reference) ->
 }
 
 /// An error with its causes, in one line.
-pub(super) fn said(error: &dyn std::error::Error) -> String {
+pub(crate) fn said(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {
@@ -180,7 +181,8 @@ fn statuses(
     for (reference, found) in values {
         let why = found.as_ref().err().cloned();
         let kind = reference.kind();
-        let owner = inputs.registry.get(&kind).map_or_else(|| "nobody".to_owned(), |entry| entry.owner.clone());
+        let owner =
+            inputs.registry.get(&kind).map_or_else(|| "nobody".to_owned(), |entry| entry.owner.clone());
         let new = status(kind, reference.need_name(), why, owner, None, true);
         match all.entry((kind, new.name.clone())) {
             std::collections::btree_map::Entry::Vacant(free) => {

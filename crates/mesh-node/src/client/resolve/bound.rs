@@ -52,7 +52,9 @@ impl<'a> Answers<'a> {
                 let bound = counting(assignment, inputs, need);
                 let asked = used.contains(&need.local) && need.has_credential();
                 let credential = asked
-                    .then(|| bound.as_ref().ok().map(|bound| accepted(assignment, inputs, opener, need, bound)))
+                    .then(|| {
+                        bound.as_ref().ok().map(|bound| accepted(assignment, inputs, opener, need, bound))
+                    })
                     .flatten();
                 (need.local.clone(), Answer { need, bound, credential })
             })
@@ -102,7 +104,10 @@ fn counting(assignment: &Assignment, inputs: &Inputs, need: &Need) -> Result<Bou
     let bound: Bound = serde_json::from_value(record.clone())
         .map_err(|error| format!("the answer of {provider} cannot be read: {error}"))?;
     if bound.by != need.from.node || bound.revision != need.revision {
-        return Err(format!("waiting for `{}` of {provider}: its answer is to an earlier contribution", need.local));
+        return Err(format!(
+            "waiting for `{}` of {provider}: its answer is to an earlier contribution",
+            need.local
+        ));
     }
     match &bound.error {
         Some(error) => Err(format!("{provider} says: {error}")),
@@ -120,7 +125,8 @@ fn accepted(
 ) -> Result<Opened, String> {
     let provider = format!("{}@{}", need.from.module, need.from.node);
     let id = bound.credential.as_ref();
-    let id = id.ok_or_else(|| format!("{provider} has not accepted a credential for `{}` yet", need.local))?;
+    let id =
+        id.ok_or_else(|| format!("{provider} has not accepted a credential for `{}` yet", need.local))?;
     let entry = Entry::Need(need.local.clone());
     let delivered = match inputs.credentials.get(&entry.to_string()) {
         None => return Err("the vault was not asked for the credential yet".to_owned()),
@@ -129,7 +135,10 @@ fn accepted(
     };
     let opened = opener.open(&key(assignment, entry), delivered).map_err(|error| said(&error))?;
     opened.into_iter().find(|one| one.id == *id).ok_or_else(|| {
-        format!("{provider} accepts the credential {id} for `{}`, which the vault has not delivered", need.local)
+        format!(
+            "{provider} accepts the credential {id} for `{}`, which the vault has not delivered",
+            need.local
+        )
     })
 }
 

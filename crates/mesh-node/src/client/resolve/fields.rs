@@ -17,7 +17,8 @@ pub(super) fn read(
     match reference {
         Reference::Collected(_) | Reference::Shell(_) | Reference::Environment(_) => items(field, records),
         Reference::Contribution(provision) => {
-            let taken_up = records.iter().filter_map(|(_, record)| serde_json::from_value(record.clone()).ok());
+            let taken_up =
+                records.iter().filter_map(|(_, record)| serde_json::from_value(record.clone()).ok());
             let taken_up: Vec<Collect> = taken_up.collect();
             Ok(Known::plain(consumers::without_credentials(assignment, provision, &taken_up)))
         }

@@ -1,0 +1,288 @@
+//! Everything that one node has at hand, and the few things that it does with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_bus::Bucket;
+use mesh_model::key::ModuleKey;
+use mesh_model::name::ModuleName;
+use mesh_model::wire::{Applied, Assignment, PinAnswer, PinAsk, Registration};
+use mesh_seal::{Recipient, VerifyingKey};
+use serde_json::json;
+
+use super::{Error, facts};
+use crate::answers::{AnswersFiles, Due};
+use crate::bus::NodeBus;
+use crate::client::inputs::Registry;
+use crate::client::lookup::Keys;
+use crate::client::opener::Opener;
+use crate::client::pass::{APPLIED, Contents, Pass};
+use crate::client::report::{self, Progress};
+use crate::client::resolve::said;
+use crate::client::world::World;
+use crate::config::Config;
+use crate::host::{Host, HostConfig, Layout, ModuleState, States};
+
+/// One node at work.
+pub(super) struct Desk {
+    pub(super) config: Config,
+    pub(super) bus: Arc<NodeBus>,
+    pub(super) host: Host,
+    states: tokio::sync::watch::Receiver<States>,
+    layout: Layout,
+    opener: Opener,
+    contents: Contents,
+    pub(super) modules: BTreeMap<ModuleName, Module>,
+}
+
+/// One module that is assigned to the node.
+pub(super) struct Module {
+    pub(super) assignment: Assignment,
+    progress: Progress,
+    again: bool,
+    answers: AnswersFiles,
+    faults: Vec<String>,
+}
+
+impl Desk {
+    pub(super) async fn open(config: Config) -> Result<Self, Error> {
+        let bus = Arc::new(NodeBus::open(config.bus.clone(), config.node.clone()));
+        let host = Host::start(HostConfig {
+            state: config.state.clone(),
+            node: config.node.to_string(),
+            program: config.program.clone(),
+            timezone: config.time_zone.clone(),
+        })
+        .await
+        .map_err(Error::Host)?;
+        let opener = Opener {
+            mesh: config.mesh.clone(),
+            node: config.node.clone(),
+            identity: config.sealing.clone(),
+            signer: config.signer.clone(),
+            seen: BTreeMap::new(),
+        };
+        let layout = Layout::new(&config.state);
+        let states = host.states();
+        Ok(Self {
+            config,
+            bus,
+            host,
+            states,
+            layout,
+            opener,
+            contents: Contents::new(),
+            modules: BTreeMap::new(),
+        })
+    }
+
+    /// Waits for the bus, shows it the sealing key, and tells the controller of the machine.
+    pub(super) async fn settle_in(&mut self) -> Result<(), Error> {
+        self.bus.ready().await;
+        self.pin().await?;
+        self.tell_facts().await;
+        Ok(())
+    }
+
+    async fn pin(&self) -> Result<(), Error> {
+        let ask = PinAsk { recipient: self.config.sealing.public() };
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.bus.ask::<PinAnswer<Recipient, VerifyingKey>>("mesh-vault.pin", &ask).await {
+                Ok(_) => return Ok(()),
+                Err(source @ mesh_bus::verb::AskError::Refused { .. }) => {
+                    return Err(Error::Pin { node: self.config.node.to_string(), source });
+                }
+                Err(error) => {
+                    tracing::debug!(why = said(&error), "the vault is not there yet");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(5));
+                }
+            }
+        }
+    }
+
+    pub(super) async fn tell_facts(&self) {
+        let ports = self.modules.values().flat_map(|module| module.assignment.ports.values().copied());
+        let facts = facts::gather(&self.config.state, &ports.collect());
+        let told: Result<serde_json::Value, _> = self.bus.ask("mesh-controller.facts", &facts).await;
+        if let Err(error) = told {
+            tracing::debug!(why = said(&error), "the controller could not be told of this machine");
+        }
+    }
+
+    pub(super) async fn woken(&self) {
+        self.bus.woken().await;
+    }
+
+    pub(super) fn look_again(&self) {
+        self.bus.look_again();
+    }
+
+    /// What the services are doing, and each change of it.
+    pub(super) fn states(&self) -> tokio::sync::watch::Receiver<States> {
+        self.states.clone()
+    }
+
+    /// Whether anything here provides: only then are there answers files to look at.
+    pub(super) fn provides(&self) -> bool {
+        self.modules.values().any(|module| !module.assignment.provides.is_empty())
+    }
+
+    pub(super) fn wants_again(&self) -> bool {
+        self.modules.values().any(|module| module.again)
+    }
+
+    /// Looks at everything, and does what is missing.
+    pub(super) async fn look(&mut self) {
+        let assigned = self.assigned();
+        self.follow(&assigned);
+        self.withdraw(&assigned).await;
+        let registry = self.registry();
+        for (name, assignment) in assigned {
+            self.pass(&registry, name, assignment).await;
+        }
+    }
+
+    /// What is assigned to this node. A value that cannot be read leaves the last good one in place, and is told.
+    fn assigned(&self) -> BTreeMap<ModuleName, Assignment> {
+        let mut assigned = BTreeMap::new();
+        for (key, entry) in self.bus.of_node(&Bucket::assignments()).iter() {
+            let Ok(ModuleKey { module, .. }) = key.parse() else {
+                tracing::warn!(key, "a key of the assignments is out of shape, and is passed over");
+                continue;
+            };
+            match serde_json::from_slice::<Assignment>(&entry.value) {
+                Ok(assignment) if assignment.module == module && assignment.node == self.config.node => {
+                    assigned.insert(module, assignment);
+                }
+                Ok(_) => tracing::warn!(key, "an assignment is not what its key says, and is passed over"),
+                Err(error) => {
+                    tracing::warn!(key, %error, "an assignment cannot be read: the last good one stays");
+                    let last = self.modules.get(&module).map(|last| (module, last.assignment.clone()));
+                    assigned.extend(last);
+                }
+            }
+        }
+        assigned
+    }
+
+    fn follow(&self, assigned: &BTreeMap<ModuleName, Assignment>) {
+        let needs = assigned.values().flat_map(|assignment| &assignment.needs);
+        let providers: BTreeSet<ModuleName> = needs.map(|need| need.from.module.clone()).collect();
+        let provides = assigned.values().flat_map(|assignment| assignment.provides.keys().cloned()).collect();
+        self.bus.follow(&providers, &provides);
+    }
+
+    fn registry(&self) -> Registry {
+        let keys = Keys { bucket: Bucket::registry().name().to_owned(), filter: ">".to_owned() };
+        let read = |(key, value): (String, serde_json::Value)| {
+            let entry: Registration = serde_json::from_value(value).ok()?;
+            (entry.kind.as_str() == key).then_some((entry.kind, entry))
+        };
+        self.bus.values(&keys).into_iter().filter_map(read).collect()
+    }
+
+    async fn pass(&mut self, registry: &Registry, name: ModuleName, assignment: Assignment) {
+        let mut pass = Pass {
+            world: &*self.bus,
+            registry,
+            layout: &self.layout,
+            opener: &mut self.opener,
+            digests: &self.config.digests,
+            contents: &mut self.contents,
+            now: (self.config.now)(),
+        };
+        let done = pass.make(&assignment, None).await;
+        if let Some(module) = done.module {
+            self.host.set(name.as_str(), Some(module));
+        }
+        let before = self.modules.remove(&name);
+        let (answers, faults) = before.map(|before| (before.answers, before.faults)).unwrap_or_default();
+        let module = Module { assignment, progress: done.progress, again: done.again, answers, faults };
+        self.modules.insert(name.clone(), module);
+        self.carry(&name).await;
+        self.tell(&name).await;
+    }
+
+    /// Looks at the answers files, and carries what is new.
+    pub(super) async fn glance(&mut self) {
+        let changed = |(name, module): (&ModuleName, &Module)| {
+            module.answers.have_changed(&module.assignment).then(|| name.clone())
+        };
+        let names: Vec<ModuleName> = self.modules.iter().filter_map(changed).collect();
+        for name in names {
+            self.carry(&name).await;
+            self.tell(&name).await;
+        }
+    }
+
+    async fn carry(&mut self, name: &ModuleName) {
+        let now = (self.config.now)();
+        let Some(module) = self.modules.get_mut(name) else { return };
+        let Due { put, delete, faults } = module.answers.read(&module.assignment, now);
+        if faults != module.faults {
+            faults
+                .iter()
+                .for_each(|fault| tracing::warn!(module = %name, fault, "its provisioner is at fault"));
+        }
+        module.faults = faults;
+        let bucket = Bucket::bound(name);
+        for (key, bound) in put {
+            if let Err(why) = self.bus.put(bucket.name(), &key.to_string(), json!(bound)).await {
+                tracing::warn!(%key, why, "an answer could not be carried");
+                module.answers.untold(&key);
+            }
+        }
+        for key in delete {
+            if let Err(why) = self.bus.delete(bucket.name(), &key.to_string()).await {
+                tracing::warn!(%key, why, "an answer could not be taken back");
+            }
+        }
+    }
+
+    /// Tells of every module what came of it.
+    pub(super) async fn tell_all(&mut self) {
+        let names: Vec<ModuleName> = self.modules.keys().cloned().collect();
+        for name in names {
+            self.tell(&name).await;
+        }
+    }
+
+    async fn tell(&mut self, name: &ModuleName) {
+        let Some(module) = self.modules.get(name) else { return };
+        let key = ModuleKey { node: self.config.node.clone(), module: name.clone() };
+        let before = self.told(&key);
+        let mut progress = module.progress.clone();
+        if let Progress::Written { faults, .. } = &mut progress {
+            faults.clone_from(&module.faults);
+        }
+        let host = self.states.borrow().get(name.as_str()).cloned();
+        let now = (self.config.now)();
+        let record = report::applied(&module.assignment, &progress, host.as_ref(), before.as_ref(), now);
+        if let Err(why) = self.bus.put(APPLIED, &key.to_string(), json!(record)).await {
+            tracing::warn!(module = %name, why, "what came of it could not be told");
+        }
+    }
+
+    /// What was last told of a module.
+    pub(super) fn told(&self, key: &ModuleKey) -> Option<Applied> {
+        let entries = self.bus.of_node(&Bucket::applied());
+        serde_json::from_slice(&entries.get(&key.to_string())?.value).ok()
+    }
+
+    /// What the host says of a module; none once nothing of it is left.
+    pub(super) fn state(&self, name: &ModuleName) -> Option<ModuleState> {
+        self.states.borrow().get(name.as_str()).cloned()
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Stops all services.
+    pub(super) async fn close(self, deadline: Duration) {
+        self.host.shutdown(deadline).await;
+    }
+}
