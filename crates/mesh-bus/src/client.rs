@@ -16,6 +16,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::account::Account;
 use crate::creds::Creds;
+use crate::grants;
 
 /// How long an answer is waited for.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -187,6 +188,10 @@ impl Bus {
         headers: Option<HeaderMap>,
         payload: Bytes,
     ) -> Result<Message, RequestError> {
+        if payload.len() > grants::longest_message(&self.account) {
+            // The server would end the connection, and say nothing to whoever waits.
+            return Err(RequestError::TooLarge { subject });
+        }
         let mut refusals = self.refusals.subscribe();
         let mut request = async_nats::Request::new().payload(payload).timeout(Some(patience));
         request.headers = headers;

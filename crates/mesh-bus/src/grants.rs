@@ -5,15 +5,17 @@
 //! What is not in the table is not imported, and is answered `no responders`.
 //!
 //! Never in it, whatever the row: reading without the key or the filter in the subject, a consumer's name with a
-//! wildcard, the API of streams. Each of them opens a whole bucket.
+//! wildcard, the API of streams. Each of them opens a whole bucket. And a row opens every key that fits its filter: whoever asks
+//! for a key with a wildcard in it gets the newest that fits. So files are granted by digest, not to whoever knows one.
 
 use std::collections::BTreeSet;
 
+use mesh_model::digest::Digest;
 use mesh_model::key::{BoundKey, encode_token};
 use mesh_model::name::{ModuleName, NodeName, OperatorName, ProvisionName, SeatName};
 
 use crate::account::{Account, Usage};
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, MAX_VALUE};
 use crate::client::{IMPORTED_API, OWN_API, inbox};
 use crate::jwt::{Answers, Export, Import, JetStream, Limits, Permissions};
 
@@ -78,6 +80,8 @@ pub struct NodeReach {
     pub providers: BTreeSet<ModuleName>,
     /// What the node's modules provide.
     pub provides: Vec<Provides>,
+    /// The contents of the files that its assignments name.
+    pub files: BTreeSet<Digest>,
 }
 
 /// A provider on a node.
@@ -122,7 +126,7 @@ pub fn node(node: &NodeName, reach: &NodeReach) -> Vec<Right> {
     for bucket in [Bucket::registry(), Bucket::seats()] {
         rights.extend(reads(bucket, ">"));
     }
-    rights.push(Right::Get(Bucket::files(), ">".to_owned()));
+    rights.extend(reach.files.iter().map(|digest| Right::Get(Bucket::files(), format!("{digest}.*"))));
     for provider in &reach.providers {
         rights.extend(reads(Bucket::bound(provider), &own));
     }
@@ -172,12 +176,22 @@ fn once(rights: Vec<Right>) -> Vec<Right> {
     rights.into_iter().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The longest message that an account may send, headers and all, in bytes: for a node the longest value and some room, since
+/// what the plan let through must not fail when it is written.
+pub(crate) fn longest_message(account: &Account) -> usize {
+    match account {
+        Account::Node(_) => MAX_VALUE + 16 * 1024,
+        Account::Operator(_) | Account::Seat(_) => 1024 * 1024,
+    }
+}
+
 /// What an account may use of the server.
 pub(crate) fn limits(account: &Account) -> Limits {
-    let (payload, connections) = match account {
-        Account::Node(_) => (65_536, 4),
-        Account::Operator(_) | Account::Seat(_) => (1024 * 1024, 64),
+    let connections = match account {
+        Account::Node(_) => 4,
+        Account::Operator(_) | Account::Seat(_) => 64,
     };
+    let payload = i64::try_from(longest_message(account)).expect("a megabyte at most");
     Limits { payload, connections, jetstream: JetStream::None }
 }
 

@@ -12,6 +12,7 @@ fn reach() -> NodeReach {
             provisions: BTreeSet::from(["route".parse().unwrap()]),
             answers: Answered::Only(BTreeSet::from(["cellar.notes.route.web".parse().unwrap()])),
         }],
+        files: BTreeSet::from([Digest::of(b"a file")]),
     }
 }
 
@@ -33,7 +34,7 @@ fn a_node_gets_this_and_nothing_else() {
     $KV.reverse-proxy_bound.cellar.notes.route.web
     $JS.API.DIRECT.GET.KV_mesh-controller_assignments.$KV.mesh-controller_assignments.attic.>
     $JS.API.DIRECT.GET.KV_mesh-controller_config.$KV.mesh-controller_config.attic.>
-    $JS.API.DIRECT.GET.KV_mesh-controller_files.$KV.mesh-controller_files.>
+    $JS.API.DIRECT.GET.KV_mesh-controller_files.$KV.mesh-controller_files.3e976d6acf20bedbc9b9375b9d39ce375a7a649e77e323af67417b7a7837bb75.*
     $JS.API.DIRECT.GET.KV_mesh-provisioner_applied.$KV.mesh-provisioner_applied.attic.>
     $JS.API.DIRECT.GET.KV_mesh-provisioner_collect.$KV.mesh-provisioner_collect.*.contribution=3Aroute.*
     $JS.API.DIRECT.GET.KV_mesh-provisioner_collect.$KV.mesh-provisioner_collect.attic.>

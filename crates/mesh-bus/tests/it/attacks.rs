@@ -13,6 +13,7 @@ use mesh_bus::kv::KvError;
 use mesh_bus::testing::Bus;
 use mesh_bus::verb::{self, MAX_QUESTION, Service};
 use mesh_bus::{Bucket, Kv, Mirror, client};
+use mesh_model::digest::Digest;
 use serde_json::{Value, json};
 
 const APPLIED: &str = "KV_mesh-provisioner_applied";
@@ -85,6 +86,7 @@ fn is_error(payload: &[u8]) -> bool {
 fn provider_reach() -> NodeReach {
     NodeReach {
         providers: BTreeSet::new(),
+        files: BTreeSet::from([Digest::of(b"of attic")]),
         provides: vec![Provides {
             module: "postgres".parse().unwrap(),
             provisions: BTreeSet::from(["postgres-database".parse().unwrap()]),
@@ -335,4 +337,31 @@ async fn a_node_that_is_removed_is_out_at_once_and_stays_out() {
     scene.bus.kill_server().await;
     assert!(kv.put("attic.notes", "evil").await.is_err());
     assert_eq!(scene.get(Bucket::applied(), "attic.notes").await, "of attic");
+}
+
+/// Who asks for a key with a wildcard in it gets the newest that fits, so a grant must be no wider than its filter.
+#[tokio::test]
+async fn a_wildcard_for_a_key_brings_nothing_of_others() {
+    let scene = Scene::set().await;
+    let files = Kv::new(&scene.controller, Bucket::files());
+    files.put(format!("{}.0", Digest::of(b"of attic")), "of attic").await.unwrap();
+    files.put(format!("{}.0", Digest::of(b"of cellar")), "of cellar").await.unwrap();
+    let own = format!("$KV.mesh-controller_files.{}", Digest::of(b"of attic"));
+    let get = "$JS.API.DIRECT.GET.KV_mesh-controller_files";
+    let newest = scene.ask(&format!("{get}.{own}.*"), "").await.unwrap();
+    assert_eq!(newest.payload, "of attic");
+    for key in [">", "*", "*.*", "*.0"] {
+        scene.is_refused(&format!("{get}.$KV.mesh-controller_files.{key}"), "").await;
+    }
+    let all = "$KV.mesh-controller_files.>";
+    for body in [
+        json!({"next_by_subj": all}),
+        json!({"last_by_subj": all}),
+        json!({"multi_last": [all]}),
+        json!({"seq": 2}),
+        json!({"seq": 1, "batch": 10}),
+    ] {
+        let answer = scene.ask(&format!("{get}.{own}.0"), &body.to_string()).await.unwrap();
+        assert_eq!(answer.status.map(|status| status.as_u16()), Some(408), "{body}: {answer:?}");
+    }
 }

@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use mesh_bus::account::Usage;
 use mesh_bus::bucket::{self, MAX_VALUE};
+use mesh_bus::client::RequestError;
 use mesh_bus::grants::{Answered, NodeReach, Provides, consumers_filter};
 use mesh_bus::kv::KvError;
 use mesh_bus::testing::Bus;
+use mesh_bus::verb::{self, AskError};
 use mesh_bus::{Bucket, Kv, Mirror, client};
+use mesh_model::digest::Digest;
 use mesh_model::name::ProvisionName;
 
 /// Waits until a mirror holds what it should.
@@ -24,13 +27,13 @@ pub(crate) async fn until(mirror: &mut Mirror, what: impl Fn(&mesh_bus::mirror::
 }
 
 fn consumer_of(provider: &str) -> NodeReach {
-    NodeReach { providers: BTreeSet::from([provider.parse().unwrap()]), provides: Vec::new() }
+    NodeReach { providers: BTreeSet::from([provider.parse().unwrap()]), ..NodeReach::default() }
 }
 
 fn provider_of(module: &str, provision: &str, answers: Answered) -> NodeReach {
     let provisions = BTreeSet::from([provision.parse().unwrap()]);
     let provides = vec![Provides { module: module.parse().unwrap(), provisions, answers }];
-    NodeReach { providers: BTreeSet::new(), provides }
+    NodeReach { provides, ..NodeReach::default() }
 }
 
 #[tokio::test]
@@ -101,6 +104,13 @@ async fn values_may_be_as_long_as_the_contract_says_and_no_longer() {
     assert_eq!(mirror.snapshot()["attic.notes"].value, long);
     let too_long = kv.put("attic.notes", vec![b'x'; MAX_VALUE + 1]).await;
     assert!(matches!(too_long, Err(KvError::TooLarge { .. })), "{too_long:?}");
+    let own = Kv::new(&node, Bucket::applied());
+    own.put("attic.notes", vec![b'x'; MAX_VALUE - 1024]).await.unwrap();
+    let too_long = own.put("attic.notes", vec![b'x'; MAX_VALUE + 1]).await;
+    assert!(matches!(too_long, Err(KvError::TooLarge { .. })), "{too_long:?}");
+    let too_long = verb::ask::<()>(&node, "mesh-vault.secret.attic", &"x".repeat(600 * 1024)).await;
+    assert!(matches!(too_long, Err(AskError::Unreachable { source: RequestError::TooLarge { .. }, .. })));
+    own.put("attic.notes", "it is still connected").await.unwrap();
     let odd = kv.put("attic.*", "x").await;
     assert!(matches!(odd, Err(KvError::Key { .. })), "{odd:?}");
 }
@@ -163,17 +173,18 @@ async fn a_provider_on_several_nodes_answers_its_own_consumers_alone() {
 }
 
 #[tokio::test]
-async fn whoever_knows_a_digest_gets_the_file_and_nobody_lists_them() {
+async fn a_node_gets_the_files_of_its_assignments() {
     let bus = Bus::start().await;
-    let node = bus.node("attic", &NodeReach::default()).await;
     let controller = bus.seat("mesh-controller").await;
-    Kv::new(&controller, Bucket::files()).put("0123abcd.0", "content").await.unwrap();
-    let got = Kv::new(&node, Bucket::files()).get("0123abcd.0").await.unwrap();
-    assert_eq!(got.unwrap().value, "content");
-    assert!(Kv::new(&node, Bucket::files()).get("0123abce.0").await.unwrap().is_none());
-    let mirror = Mirror::open(&node, Bucket::files(), ">", Usage::read());
-    let mut freshness = mirror.freshness();
-    freshness.wait_for(|f| matches!(f, mesh_bus::mirror::Freshness::Stale(_))).await.unwrap();
+    let digest = Digest::of(b"content");
+    let reach = NodeReach { files: BTreeSet::from([digest.clone()]), ..NodeReach::default() };
+    let node = bus.node("attic", &reach).await;
+    for part in 0..2 {
+        Kv::new(&controller, Bucket::files()).put(format!("{digest}.{part}"), "content").await.unwrap();
+        let got = Kv::new(&node, Bucket::files()).get(format!("{digest}.{part}")).await.unwrap();
+        assert_eq!(got.unwrap().value, "content");
+    }
+    assert!(Kv::new(&node, Bucket::files()).get(format!("{digest}.2")).await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn a_token_ends_when_it_says_so() {
 async fn grants_that_end_end_at_once_without_a_new_connection() {
     let bus = Bus::start().await;
     let provider = "postgres".parse().unwrap();
-    let reach = NodeReach { providers: [provider].into(), provides: Vec::new() };
+    let reach = NodeReach { providers: [provider].into(), ..NodeReach::default() };
     let node = bus.node("attic", &reach).await;
     let kv = Kv::new(&node, Bucket::bound(&"postgres".parse().unwrap()));
     assert!(kv.get("attic.notes.postgres-database.db").await.unwrap().is_none());
