@@ -103,6 +103,12 @@ codes! {
     ImageNotBuilt = "image-not-built",
     /// A containerfile that no image names.
     ImageWithoutTarget = "image-without-target",
+    /// A warning: a module that is assigned nowhere.
+    UnusedModule = "unused-module",
+    /// A warning: a secret that is put nowhere.
+    UnusedSecret = "unused-secret",
+    /// A warning: a setting that nothing reads.
+    UnusedSetting = "unused-setting",
 }
 
 /// A word that is no code.

@@ -1,1 +1,31 @@
 //! From a mesh description to a plan, or to everything that is wrong with it.
+//!
+//! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`] and [`text`] (texts that know
+//! where they stand), [`shape`] (what a description may say, as data), [`mesh`] and [`manifest`] (what the two kinds of
+//! file say), then the rules, one file a subject.
+//!
+//! Pure: no IO, no clock, no randomness; the same input gives the same outcome, byte for byte, whatever the order of its
+//! maps. Nothing here stops at the first fault.
+
+pub mod description;
+pub mod manifest;
+pub mod mesh;
+pub mod plan;
+pub mod shape;
+pub mod source;
+pub mod text;
+pub mod yaml;
+
+mod assignments;
+mod catalog;
+mod decode;
+mod model;
+mod nearest;
+mod ports;
+mod rules;
+mod scope;
+mod texts;
+
+pub use assignments::LIMIT as ASSIGNMENT_LIMIT;
+pub use description::{Catalog, Description, Facts, FileEntry};
+pub use plan::{Content, Outcome, Plan, plan};

@@ -1,0 +1,80 @@
+//! What `mesh.yaml` says: the machines, what runs where, settings, bindings. Read by [`crate::decode`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Range, RangeInclusive};
+
+use mesh_model::name::{LocalName, MeshName, ModuleName, NodeName};
+use mesh_model::wire::Provider;
+
+use crate::text::At;
+use crate::yaml::Node;
+
+/// The range for `auto` ports where a node says none.
+pub const PORTS: RangeInclusive<u16> = 20000..=20999;
+
+/// What `mesh.yaml` says.
+#[derive(Debug, Clone, Default)]
+pub struct MeshFile {
+    /// The name of the mesh.
+    pub mesh: Option<MeshName>,
+    /// The machines.
+    pub nodes: BTreeMap<NodeName, Machine>,
+    /// What was meant as a node's name and is none: refused once, not again wherever it is used.
+    pub misnamed: BTreeSet<String>,
+    /// What runs where.
+    pub assign: Vec<Assign>,
+    /// Settings.
+    pub config: Vec<Settings>,
+    /// Who answers which need.
+    pub bind: Vec<Binding>,
+    /// Recipients to whom every secret is sealed too.
+    pub escrow: Vec<String>,
+}
+
+/// A machine.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Where its name stands.
+    pub span: Range<usize>,
+    /// Where the other nodes reach it.
+    pub address: Option<String>,
+    /// The range for its `auto` ports.
+    pub ports: RangeInclusive<u16>,
+}
+
+/// A module and the nodes that it runs on.
+#[derive(Debug, Clone)]
+pub struct Assign {
+    /// The module.
+    pub module: At<ModuleName>,
+    /// The nodes.
+    pub nodes: Vec<At<NodeName>>,
+}
+
+/// Settings of a module, on one node or on all.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where this is said.
+    pub span: Range<usize>,
+    /// The module.
+    pub module: ModuleName,
+    /// The node; none for all.
+    pub node: Option<NodeName>,
+    /// The settings, as they were written.
+    pub values: Vec<(At<String>, Node)>,
+}
+
+/// Who answers a need.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// Where this is said.
+    pub span: Range<usize>,
+    /// The consumer.
+    pub module: ModuleName,
+    /// Its node; none for all.
+    pub node: Option<NodeName>,
+    /// The consumer's own name for the need.
+    pub local: LocalName,
+    /// Who answers; none where what is written there has been refused.
+    pub to: Option<At<Provider>>,
+}

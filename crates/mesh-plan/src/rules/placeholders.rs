@@ -1,0 +1,226 @@
+//! Every placeholder of every manifest: of a known kind, of a declared name, with filters that fit, and no secret where
+//! others can read it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use mesh_model::filter::Filter;
+use mesh_model::kind::Kind;
+use mesh_model::placeholder::{FaultKind, Placeholder, Reference};
+use mesh_model::refusal::{Code, Refusal};
+
+use super::fields;
+use crate::manifest::SettingType;
+use crate::model::{Model, Module};
+use crate::nearest::{advice, listed, nearest};
+use crate::text::Text;
+use crate::texts::{Spot, texts};
+
+mod names;
+
+/// `bad-placeholder`, `unknown-kind`, `unknown-placeholder`, `unknown-field`, `missing-secret`, `unknown-filter`,
+/// `needs-filter`, `secret-exposed`.
+pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    for module in model.modules.values() {
+        for (spot, text) in texts(&module.manifest) {
+            let check = Check { model, module, spot };
+            check.text(text, out);
+        }
+    }
+}
+
+/// One text of one manifest.
+struct Check<'a, 'm> {
+    model: &'a Model<'m>,
+    module: &'a Module,
+    spot: Spot,
+}
+
+/// What is wrong with a placeholder.
+struct Wrong {
+    code: Code,
+    name: String,
+    message: String,
+    help: String,
+}
+
+fn wrong(code: Code, name: impl Into<String>, message: impl Into<String>, help: impl Into<String>) -> Wrong {
+    Wrong { code, name: name.into(), message: message.into(), help: help.into() }
+}
+
+impl Check<'_, '_> {
+    fn text(&self, text: &Text, out: &mut Vec<Refusal>) {
+        for (fault, place) in &text.faults {
+            out.extend(self.fault(fault).map(|wrong| self.refusal(wrong, place)));
+        }
+        for (placeholder, place) in text.placeholders() {
+            out.extend(self.placeholder(placeholder).map(|wrong| self.refusal(wrong, place)));
+        }
+    }
+
+    fn refusal(&self, wrong: Wrong, place: &Range<usize>) -> Refusal {
+        let mut refusal = self.module.source.refuse(wrong.code, place, wrong.message, wrong.help);
+        refusal.name = Some(wrong.name);
+        refusal
+    }
+
+    /// What is wrong with a text that is no placeholder.
+    fn fault(&self, fault: &FaultKind) -> Option<Wrong> {
+        let message = fault.to_string();
+        Some(match fault {
+            FaultKind::Unclosed => {
+                let help =
+                    "close it with `}` on the same line; a `${` that stands for itself is written `$${`";
+                wrong(Code::BadPlaceholder, "${", message, help)
+            }
+            FaultKind::Shape => {
+                let help = "a `${` that stands for itself is written `$${`; in a file that is none of ours, say \
+                            `verbatim: true`";
+                wrong(Code::BadPlaceholder, "${", message, help)
+            }
+            FaultKind::Kind(word) => {
+                let kinds = self.spot.kinds();
+                let help = advice(word, "kind", kinds.iter().map(|kind| kind.as_str()));
+                wrong(
+                    Code::UnknownKind,
+                    word,
+                    message,
+                    format!("{help}; a `${{` that stands for itself is `$${{`"),
+                )
+            }
+            FaultKind::Filter(word) => {
+                let help = advice(word, "filter", Filter::ALL.iter().map(|filter| filter.as_str()));
+                wrong(Code::UnknownFilter, word, message, help)
+            }
+            FaultKind::Path { kind, path, expected } => {
+                if !self.spot.kinds().contains(kind) {
+                    return Some(self.elsewhere(*kind, &format!("{kind}.{path}")));
+                }
+                return self.unreadable(*kind, path, expected);
+            }
+        })
+    }
+
+    fn placeholder(&self, placeholder: &Placeholder) -> Option<Wrong> {
+        let reference = &placeholder.reference;
+        if let Some(undeclared) = self.undeclared(reference) {
+            return Some(undeclared);
+        }
+        if !self.spot.hides() && self.spot != Spot::Gives && self.is_secret(reference) {
+            return Some(self.exposed(reference));
+        }
+        if !self.spot.kinds().contains(&reference.kind()) {
+            return Some(self.elsewhere(reference.kind(), &reference.to_string()));
+        }
+        self.filters(placeholder)
+    }
+
+    /// A known kind where it makes no sense.
+    fn elsewhere(&self, kind: Kind, written: &str) -> Wrong {
+        let what = self.spot.what();
+        let known: Vec<&str> = self.spot.kinds().into_iter().map(Kind::as_str).collect();
+        let message = format!("`${{{written}}}` cannot stand in {what}: `{kind}` is not known there");
+        wrong(Code::BadPlaceholder, written, message, format!("{what} may use {}", listed(&known)))
+    }
+
+    fn is_secret(&self, reference: &Reference) -> bool {
+        match reference {
+            Reference::Secret(_) | Reference::Consumers(_) => true,
+            Reference::Bound(local, field) => {
+                let Some(provision) = self.needed(local) else { return false };
+                let manifests = fields::answering(self.model, &self.module.manifest.name, local, provision);
+                manifests.iter().any(|provision| fields::secrets(provision).contains(field))
+            }
+            _ => false,
+        }
+    }
+
+    fn exposed(&self, reference: &Reference) -> Wrong {
+        let what = self.spot.what();
+        let (message, help) = match self.spot {
+            Spot::With | Spot::Contributes | Spot::Takes => (
+                format!(
+                    "`${{{reference}}}` is a secret, and {what} is written to a bucket, where others read it"
+                ),
+                "a secret stays with the one it was made for: hand over its name or place, and let the other side have \
+                 a credential of its own",
+            ),
+            _ => (
+                format!(
+                    "`${{{reference}}}` is a secret, and {what} is where everybody on the machine can read it"
+                ),
+                "put it into `env`, or into a file that the program is given the path of: `${file.name}`",
+            ),
+        };
+        wrong(Code::SecretExposed, reference.to_string(), message, help)
+    }
+
+    /// A list or an object is written by the first filter; the others take text.
+    fn filters(&self, placeholder: &Placeholder) -> Option<Wrong> {
+        let reference = &placeholder.reference;
+        let list = match reference {
+            Reference::Config(name) => {
+                self.module.manifest.config.get(name).is_some_and(|at| at.value.kind == SettingType::List)
+            }
+            Reference::Collected(_) | Reference::Shell(_) | Reference::Environment(_) => true,
+            _ => false,
+        };
+        let object = reference.is_compound() && !list;
+        let message = |what: &str| format!("`${{{reference}}}` is {what}");
+        match placeholder.filters.first() {
+            None if list => Some(wrong(
+                Code::NeedsFilter,
+                reference.to_string(),
+                message("a list"),
+                format!("say how it is written: `${{{reference} | lines}}` or `${{{reference} | json}}`"),
+            )),
+            Some(first) if list && !first.writes_compound() && *first != Filter::Toml => Some(wrong(
+                Code::NeedsFilter,
+                reference.to_string(),
+                format!("{}, which `{first}` cannot write", message("a list")),
+                "begin with `lines` or `json`",
+            )),
+            first if object && first != Some(&Filter::Json) => Some(wrong(
+                Code::NeedsFilter,
+                reference.to_string(),
+                message("an object"),
+                format!("write it as JSON: `${{{reference} | json}}`"),
+            )),
+            _ => self.lines(placeholder, list),
+        }
+    }
+
+    /// `lines` writes a list, and stands first.
+    fn lines(&self, placeholder: &Placeholder, list: bool) -> Option<Wrong> {
+        let reference = &placeholder.reference;
+        let skipped = usize::from(list);
+        let found = placeholder.filters.iter().skip(skipped).any(|filter| *filter == Filter::Lines);
+        found.then(|| {
+            let message =
+                format!("`lines` writes a list, and what it is handed of `${{{reference}}}` is a text");
+            wrong(Code::BadPlaceholder, reference.to_string(), message, "take `lines` out")
+        })
+    }
+
+    fn needed(&self, local: &mesh_model::name::LocalName) -> Option<&mesh_model::name::ProvisionName> {
+        Some(&self.module.manifest.needs.get(local)?.value.provision.as_ref()?.value)
+    }
+
+    /// A name that is not declared.
+    fn unknown<'k>(
+        &self,
+        kind: Kind,
+        name: &str,
+        what: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Wrong {
+        let code = if kind == Kind::Secret { Code::MissingSecret } else { Code::UnknownPlaceholder };
+        let known: BTreeSet<&str> = known.into_iter().collect();
+        let message = format!("`${{{kind}.{name}}}`: there is no {what} `{name}`");
+        let mut help = advice(name, what, known.iter().copied());
+        if kind == Kind::Secret && nearest(name, known.iter().copied()).is_none() {
+            help.push_str(&format!("; or declare it: `secrets: {{{name}: {{}}}}`"));
+        }
+        wrong(code, name, message, help)
+    }
+}

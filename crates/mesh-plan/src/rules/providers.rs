@@ -1,0 +1,237 @@
+//! Who answers each need: the one that `bind` names, or the only one that could.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mesh_model::key::ModuleKey;
+use mesh_model::name::{LocalName, ModuleName, ProvisionName};
+use mesh_model::refusal::{Code, Refusal};
+use mesh_model::wire::Provider;
+
+use super::assign;
+use crate::mesh::Binding;
+use crate::model::Model;
+use crate::nearest::{advice, listed, nearest};
+use crate::text::At;
+
+/// Who provides what, in order.
+pub(crate) type Providers = BTreeMap<ProvisionName, Vec<Provider>>;
+
+/// Every module on a node that provides something.
+pub(crate) fn providers(model: &Model<'_>) -> Providers {
+    let mut out = Providers::new();
+    for key in model.runs.keys() {
+        for provision in model.module(&key.module).manifest.provides.keys() {
+            let provider = Provider { module: key.module.clone(), node: key.node.clone() };
+            out.entry(provision.clone()).or_default().push(provider);
+        }
+    }
+    out.values_mut().for_each(|providers| providers.sort());
+    out
+}
+
+/// What the bindings say: for each need that one is about, who answers; none where the binding is refused.
+type Bound<'m> = BTreeMap<(&'m ModuleName, &'m LocalName), Vec<(&'m Binding, Option<&'m Provider>)>>;
+
+/// Decides who answers each need. `bad-binding`, `no-provider`, `provider-not-assigned`, `ambiguous-provider`.
+pub(crate) fn decide(model: &mut Model<'_>, out: &mut Vec<Refusal>) {
+    let providers = providers(model);
+    let bound = bindings(model, out);
+    let mut answers: BTreeMap<ModuleKey, BTreeMap<LocalName, Provider>> = BTreeMap::new();
+    for key in model.runs.keys() {
+        for (local, need) in &model.module(&key.module).manifest.needs {
+            let Some(provision) = &need.value.provision else { continue };
+            let chosen = match binding(&bound, key, local) {
+                Some(chosen) => chosen.cloned(),
+                None => only(model, key, local, provision, &providers, out),
+            };
+            if let Some(provider) = chosen {
+                answers.entry(key.clone()).or_default().insert(local.clone(), provider);
+            }
+        }
+    }
+    model.answers = answers;
+}
+
+/// What a binding says about a need: the one for this node, else the one for every node.
+fn binding<'m>(bound: &Bound<'m>, key: &ModuleKey, local: &LocalName) -> Option<Option<&'m Provider>> {
+    let about = bound.get(&(&key.module, local))?;
+    let here = about.iter().find(|(binding, _)| binding.node.as_ref() == Some(&key.node));
+    let chosen = here.or_else(|| about.iter().find(|(binding, _)| binding.node.is_none()))?;
+    Some(chosen.1)
+}
+
+fn bindings<'m>(model: &'m Model<'_>, out: &mut Vec<Refusal>) -> Bound<'m> {
+    let mut bound = Bound::new();
+    for binding in &model.mesh.bind {
+        let Some(provision) = bound_need(model, binding, out) else { continue };
+        let chosen =
+            binding.to.as_ref().filter(|to| can_answer(model, to, provision, out)).map(|to| &to.value);
+        bound.entry((&binding.module, &binding.local)).or_default().push((binding, chosen));
+    }
+    bound
+}
+
+/// The provision of the need that a binding is about.
+fn bound_need<'m>(
+    model: &'m Model<'_>,
+    binding: &Binding,
+    out: &mut Vec<Refusal>,
+) -> Option<&'m ProvisionName> {
+    let Some(module) = model.modules.get(&binding.module) else {
+        let message = format!("`bind` is about `{}`, and there is no such module", binding.module);
+        out.push(assign::unknown(model, binding.module.as_str(), &binding.span, message));
+        return None;
+    };
+    if let Some(node) = binding.node.as_ref().filter(|node| !model.mesh.nodes.contains_key(*node)) {
+        let message = format!("`bind` is about `{}` on `{node}`, which is not in `nodes`", binding.module);
+        out.push(assign::unknown_node(model, node.as_str(), &binding.span, message));
+    }
+    let need = module.manifest.needs.get(&binding.local);
+    if need.is_none() && module.manifest.sure("needs") {
+        let message = format!("`{}` has no need `{}`", binding.module, binding.local);
+        let known = module.manifest.needs.keys().map(|local| local.as_str());
+        let help = advice(binding.local.as_str(), "need in its manifest", known);
+        let mut refusal = model.source.refuse(Code::BadBinding, &binding.span, message, help);
+        refusal.module = Some(binding.module.clone());
+        refusal.name = Some(binding.local.to_string());
+        out.push(refusal);
+    }
+    Some(&need?.value.provision.as_ref()?.value)
+}
+
+/// Whether the module that a binding names runs there and provides what is needed.
+fn can_answer(
+    model: &Model<'_>,
+    to: &At<Provider>,
+    provision: &ProvisionName,
+    out: &mut Vec<Refusal>,
+) -> bool {
+    let Provider { module, node } = &to.value;
+    let at = format!("{module}@{node}");
+    let key = ModuleKey { node: node.clone(), module: module.clone() };
+    let provides = model.provision(module, provision).is_some();
+    let message = match model.modules.get(module) {
+        None => format!("`{at}` cannot provide `{provision}`: there is no module `{module}`"),
+        Some(found) if !provides && !found.manifest.sure("provides") => return false,
+        Some(_) if !provides => format!("`{at}` does not provide `{provision}`"),
+        Some(_) if !model.runs.contains_key(&key) => {
+            format!("`{at}` cannot provide `{provision}`: `{module}` does not run on `{node}`")
+        }
+        Some(_) => return true,
+    };
+    let able = providers(model).remove(provision).unwrap_or_default();
+    let able: Vec<String> = able.iter().map(name).collect();
+    let near = nearest(&at, able.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`? "));
+    let help = match able.len() {
+        0 => format!("nothing on the mesh provides `{provision}`"),
+        _ => format!("{}what provides it is: {}", near.unwrap_or_default(), listed(&able)),
+    };
+    let mut refusal = model.source.refuse(Code::BadBinding, &to.span, message, help);
+    refusal.name = Some(at);
+    out.push(refusal);
+    false
+}
+
+fn name(provider: &Provider) -> String {
+    format!("{}@{}", provider.module, provider.node)
+}
+
+/// The only one that could answer a need; where there is none or more than one, that is refused.
+fn only(
+    model: &Model<'_>,
+    key: &ModuleKey,
+    local: &LocalName,
+    provision: &At<ProvisionName>,
+    providers: &Providers,
+    out: &mut Vec<Refusal>,
+) -> Option<Provider> {
+    let able = providers.get(&provision.value).map(Vec::as_slice).unwrap_or_default();
+    let (code, message, help) = match able {
+        [one] => return Some(one.clone()),
+        [] if !model.provides_are_sure() => return None,
+        [] => nobody(model, key, local, &provision.value, providers),
+        many => ambiguous(key, local, &provision.value, many),
+    };
+    let module = model.module(&key.module);
+    let span = module.manifest.needs[local].span.clone();
+    let mut refusal = module.source.refuse(code, &span, message, help);
+    refusal.node = Some(key.node.clone());
+    refusal.name = Some(local.to_string());
+    out.push(refusal);
+    None
+}
+
+fn ambiguous(
+    key: &ModuleKey,
+    local: &LocalName,
+    provision: &ProvisionName,
+    able: &[Provider],
+) -> (Code, String, String) {
+    let names: Vec<String> = able.iter().map(name).collect();
+    let message = format!(
+        "`{}` needs `{provision}`, and {} could provide it: {}",
+        key.module,
+        able.len(),
+        listed(&names)
+    );
+    let help = format!(
+        "say which in mesh.yaml, under `bind`: `{}.{local}: {}`, or for one node `{}.{local}: …`",
+        key.module,
+        names[0],
+        key.at()
+    );
+    (Code::AmbiguousProvider, message, help)
+}
+
+fn nobody(
+    model: &Model<'_>,
+    key: &ModuleKey,
+    local: &LocalName,
+    provision: &ProvisionName,
+    providers: &Providers,
+) -> (Code, String, String) {
+    let idle: Vec<&ModuleName> = model
+        .modules
+        .iter()
+        .filter(|(_, m)| m.manifest.provides.contains_key(provision))
+        .map(|(name, _)| name)
+        .collect();
+    if !idle.is_empty() {
+        let message = format!(
+            "`{}` needs `{provision}`, which {} would provide, but runs nowhere",
+            key.module,
+            listed(&idle)
+        );
+        let help = format!("add to `assign` in mesh.yaml: `{}: {}`", idle[0], key.node);
+        return (Code::ProviderNotAssigned, message, help);
+    }
+    let message =
+        format!("nothing on the mesh provides `{provision}`, which `{}` needs as `{local}`", key.module);
+    (Code::NoProvider, message, who_could(model, key, provision, providers))
+}
+
+/// The way out where nobody provides something: a shipped module that would, the nearest provision, all there are.
+fn who_could(model: &Model<'_>, key: &ModuleKey, provision: &ProvisionName, providers: &Providers) -> String {
+    let mut help = Vec::new();
+    let shipped = crate::catalog::providing(model.catalog, provision);
+    if let Some(module) = shipped.first() {
+        help.push(format!(
+            "`{module}` ships with mesh and provides it: add to `assign`: `{module}: {}`",
+            key.node
+        ));
+    }
+    let known: BTreeSet<&str> = providers.keys().map(|provision| provision.as_str()).collect();
+    if let Some(near) = nearest(provision.as_str(), known.iter().copied()) {
+        help.push(format!("did you mean `{near}`?"));
+    }
+    let all: Vec<String> = providers
+        .iter()
+        .map(|(provision, by)| format!("`{provision}` (by {})", by[0].module))
+        .take(20)
+        .collect();
+    help.push(match all.len() {
+        0 => "no module that runs provides anything".to_owned(),
+        _ => format!("what is provided: {}", all.join(", ")),
+    });
+    help.join("; ")
+}

@@ -1,0 +1,88 @@
+//! What works, but is surely not meant.
+
+use std::collections::BTreeSet;
+
+use mesh_model::kind::Kind;
+use mesh_model::refusal::{Code, Refusal};
+
+use crate::manifest::Content;
+use crate::model::{Model, Module};
+use crate::texts::texts;
+
+/// `unused-module`: one that is assigned nowhere.
+pub(crate) fn modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    let assigned: BTreeSet<_> = model.mesh.assign.iter().map(|assign| &assign.module.value).collect();
+    for (name, module) in &model.modules {
+        if model.mesh_read && !assigned.contains(name) {
+            let span = module.manifest.sections.get("module").cloned().unwrap_or(0..0);
+            let message = format!("`{name}` is assigned to no node");
+            let help = format!("add to `assign` in mesh.yaml: `{name}: NODE`");
+            let mut warning = module.source.refuse(Code::UnusedModule, &span, message, help);
+            warning.name = Some(name.to_string());
+            out.push(warning);
+        }
+    }
+}
+
+/// `unused-secret`: one that is put nowhere.
+pub(crate) fn secrets(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    for module in model.modules.values() {
+        let Some(used) = used(module, Kind::Secret) else { continue };
+        for (name, secret) in module.manifest.secrets.iter().filter(|(name, _)| !used.contains(name.as_str()))
+        {
+            let message = format!("the secret `{name}` is put nowhere");
+            let help = format!("put it into a file or into `env` as `${{secret.{name}}}`, or take it out");
+            let mut warning = module.source.refuse(Code::UnusedSecret, &secret.span, message, help);
+            warning.name = Some(name.to_string());
+            out.push(warning);
+        }
+    }
+}
+
+/// `unused-setting`: one that nothing reads.
+pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    for module in model.modules.values() {
+        let Some(used) = used(module, Kind::Config) else { continue };
+        for (name, setting) in module.manifest.config.iter().filter(|(name, _)| !used.contains(name.as_str()))
+        {
+            let message = format!("nothing reads the setting `{name}`");
+            let help = format!("use it as `${{config.{name}}}`, or take it out");
+            let mut warning = module.source.refuse(Code::UnusedSetting, &setting.span, message, help);
+            warning.name = Some(name.to_string());
+            out.push(warning);
+        }
+    }
+}
+
+/// `unused-setting`: settings for a module where it does not run.
+pub(crate) fn settings_of_nobody(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    for settings in &model.mesh.config {
+        let nodes = model.nodes_of(&settings.module);
+        let known = settings.node.as_ref().is_none_or(|node| model.mesh.nodes.contains_key(node));
+        let runs = settings.node.as_ref().map_or(!nodes.is_empty(), |node| nodes.contains(node));
+        if model.modules.contains_key(&settings.module) && known && !runs {
+            let place = settings.node.as_ref().map_or("anywhere".to_owned(), |node| format!("on `{node}`"));
+            let message = format!("these settings are for `{}`, which does not run {place}", settings.module);
+            let help = "assign it there, or take the settings out".to_owned();
+            let mut warning = model.source.refuse(Code::UnusedSetting, &settings.span, message, help);
+            warning.module = Some(settings.module.clone());
+            warning.node.clone_from(&settings.node);
+            out.push(warning);
+        }
+    }
+}
+
+/// The names of a kind that a module uses; none where that cannot be told: where a file beside the manifest may use them,
+/// or where something could not be read.
+fn used(module: &Module, kind: Kind) -> Option<BTreeSet<String>> {
+    let manifest = &module.manifest;
+    let files = manifest.files.values();
+    let elsewhere = files.filter(|file| !file.value.verbatim);
+    let elsewhere = elsewhere.map(|file| &file.value.content).any(|c| matches!(c, Some(Content::From(_))));
+    if elsewhere || !manifest.unsure.is_empty() || texts(manifest).any(|(_, text)| !text.faults.is_empty()) {
+        return None;
+    }
+    let placeholders = texts(manifest).flat_map(|(_, text)| text.template.placeholders());
+    let of_kind = placeholders.filter(|placeholder| placeholder.reference.kind() == kind);
+    Some(of_kind.map(|placeholder| placeholder.reference.need_name()).collect())
+}

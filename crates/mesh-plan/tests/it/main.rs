@@ -1,0 +1,6 @@
+//! Planning, from files to what comes of them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod case;
+mod cases;
