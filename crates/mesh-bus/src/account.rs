@@ -1,8 +1,8 @@
 //! Who somebody is on the bus: the accounts, and the users of `BUS`.
 //!
-//! A name here is three things at once: the file of the account's key, the name in its token, and the beginning of its
-//! consumers' names. So the kinds are kept apart by `=`, which no name can hold: an operator `attic` is never the node
-//! `attic`, and a node called `mesh-vault` never the seat.
+//! A name here is three things at once: the file of the account's key, the name in its token, and the
+//! beginning of its consumers' names. So the kinds are kept apart by `=`, which no name can hold: an operator
+//! `attic` is never the node `attic`, and a node called `mesh-vault` never the seat.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,8 @@ impl Account {
         !matches!(self, Self::Seat(_))
     }
 
-    /// What a consumer of this account is called for one use; whoever knows the account knows all its consumers.
+    /// What a consumer of this account is called for one use; whoever knows the account knows all its
+    /// consumers.
     pub(crate) fn consumer(&self, usage: &Usage) -> String {
         format!("{self}-{}", usage.0)
     }
@@ -55,7 +56,8 @@ impl FromStr for Account {
     }
 }
 
-/// What a consumer is for: the last part of its name, free of `-` so that it says where the account's name ends.
+/// What a consumer is for: the last part of its name, free of `-` so that it says where the account's name
+/// ends.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usage(String);
 

@@ -1,7 +1,7 @@
 //! Accounts as the server has them: handed over, taken away, a user revoked.
 //!
-//! Start at [`Accounts::push`]. The server answers 200 even to a token that it will not use, so each is read back. It
-//! writes them down without a sync: whoever signs pushes all of them again when it starts.
+//! Start at [`Accounts::push`]. The server answers 200 even to a token that it will not use, so each is read
+//! back. It writes them down without a sync: whoever signs pushes all of them again when it starts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

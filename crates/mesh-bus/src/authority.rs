@@ -1,11 +1,11 @@
 //! The keys that everything on the bus hangs from: the operator's, and each account's.
 //!
-//! Start at [`Authority::open`]: it makes the keys at the first start and keeps them, one file of mode 0600 each, in a
-//! folder. Tokens are not kept: they follow from the keys and from what is granted, and are signed anew at each start,
-//! so that a newer program's grants take effect.
+//! Start at [`Authority::open`]: it makes the keys at the first start and keeps them, one file of mode 0600
+//! each, in a folder. Tokens are not kept: they follow from the keys and from what is granted, and are signed
+//! anew at each start, so that a newer program's grants take effect.
 //!
-//! What a node's own key is, this never knows: a node makes its user key itself and has its public half signed
-//! ([`Authority::admit`]).
+//! What a node's own key is, this never knows: a node makes its user key itself and has its public half
+//! signed ([`Authority::admit`]).
 
 use std::path::{Path, PathBuf};
 

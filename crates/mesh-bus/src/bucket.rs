@@ -1,9 +1,9 @@
 //! The buckets of the bus, and their settings, as data.
 //!
-//! Start at [`Bucket::fixed`]; `<provider>_bound` buckets come and go with the plan, so the controller makes each with
-//! [`ensure`] when a provider first appears. Every bucket keeps one value a key, has an end ([`Bucket::max_bytes`]),
-//! refuses what would go over it, and never rolls up: a node that may write one key could otherwise erase all of them
-//! with a header.
+//! Start at [`Bucket::fixed`]; `<provider>_bound` buckets come and go with the plan, so the controller makes
+//! each with [`ensure`] when a provider first appears. Every bucket keeps one value a key, has an end
+//! ([`Bucket::max_bytes`]), refuses what would go over it, and never rolls up: a node that may write one key
+//! could otherwise erase all of them with a header.
 
 use std::fmt;
 
@@ -158,7 +158,8 @@ pub enum BucketError {
 /// A stream of this name is there with other settings.
 const NAME_IN_USE: u64 = 10058;
 
-/// Makes the buckets that are missing, and sets right those that have other settings. For users of `BUS` alone.
+/// Makes the buckets that are missing, and sets right those that have other settings. For users of `BUS`
+/// alone.
 ///
 /// # Errors
 /// Where the server cannot be asked, or refuses.

@@ -1,8 +1,9 @@
 //! A connection to the bus, as one account.
 //!
-//! Start at [`Bus::connect`]. Everything else of this crate that talks goes through [`Bus::request`]: it asks, awaits
-//! the answer with a time-out, and turns what the server refuses into an error at once. An account of its own is told
-//! `no responders`; a user of `BUS` is told nothing but an event, so the events are matched to the request that waits.
+//! Start at [`Bus::connect`]. Everything else of this crate that talks goes through [`Bus::request`]: it
+//! asks, awaits the answer with a time-out, and turns what the server refuses into an error at once. An
+//! account of its own is told `no responders`; a user of `BUS` is told nothing but an event, so the events
+//! are matched to the request that waits.
 //!
 //! This file knows no keys, no buckets and no verbs.
 
@@ -142,9 +143,14 @@ impl Bus {
         &self.account
     }
 
-    /// The client below, for what this crate does not offer.
+    /// The client below, for tests that speak to the bus as any other program would.
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn nats(&self) -> &async_nats::Client {
+        &self.client
+    }
+
+    pub(crate) fn connection(&self) -> &async_nats::Client {
         &self.client
     }
 
@@ -239,7 +245,8 @@ pub(crate) fn options(token: &str, key: &crate::creds::UserKey, name: &str) -> C
     .reconnect_delay_callback(reconnect_delay)
 }
 
-/// Short at first, at most [`RECONNECT_DELAY`], and never the same for all, so that a server that is back is not flooded.
+/// Short at first, at most [`RECONNECT_DELAY`], and never the same for all, so that a server that is back is
+/// not flooded.
 fn reconnect_delay(attempts: usize) -> Duration {
     let full = Duration::from_millis(10 << attempts.min(6)).min(RECONNECT_DELAY);
     let random = u32::try_from(RandomState::new().hash_one(attempts) % 512).expect("less than 512");

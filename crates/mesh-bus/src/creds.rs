@@ -1,7 +1,7 @@
 //! What somebody signs in with: a token, and the key that it was signed for.
 //!
-//! The text form is the credentials file of NATS, so that any NATS client can sign in with it too. The key is a secret:
-//! it shows in no Debug and is wiped when dropped.
+//! The text form is the credentials file of NATS, so that any NATS client can sign in with it too. The key is
+//! a secret: it shows in no Debug and is wiped when dropped.
 
 use std::fmt;
 

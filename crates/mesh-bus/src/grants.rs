@@ -1,12 +1,13 @@
 //! Who may do what on the bus: the table, and what it comes to on the wire.
 //!
-//! Start at [`node`], [`operator`] and [`seat`]: each is one account's rows of the table, in the words of [`Right`]. A row
-//! becomes the few subjects that it takes, as imports of an account of its own or as permissions of a user of `BUS`.
-//! What is not in the table is not imported, and is answered `no responders`.
+//! Start at [`node`], [`operator`] and [`seat`]: each is one account's rows of the table, in the words of
+//! [`Right`]. A row becomes the few subjects that it takes, as imports of an account of its own or as
+//! permissions of a user of `BUS`. What is not in the table is not imported, and is answered `no responders`.
 //!
-//! Never in it, whatever the row: reading without the key or the filter in the subject, a consumer's name with a
-//! wildcard, the API of streams. Each of them opens a whole bucket. And a row opens every key that fits its filter: whoever asks
-//! for a key with a wildcard in it gets the newest that fits. So files are granted by digest, not to whoever knows one.
+//! Never in it, whatever the row: reading without the key or the filter in the subject, a consumer's name
+//! with a wildcard, the API of streams. Each of them opens a whole bucket. And a row opens every key that
+//! fits its filter: whoever asks for a key with a wildcard in it gets the newest that fits. So files are
+//! granted by digest, not to whoever knows one.
 
 use std::collections::BTreeSet;
 
@@ -41,22 +42,8 @@ const NODE_VERBS: &[&str] = &[
     "mesh-controller.facts",
 ];
 
-/// Verbs of an operator: all but those that answer a node.
-const OPERATOR_VERBS: &[&str] = &[
-    "mesh-provisioner.provisioning",
-    "mesh-controller.upload",
-    "mesh-controller.apply",
-    "mesh-controller.plan",
-    "mesh-controller.status",
-    "mesh-controller.invite",
-    "mesh-controller.remove",
-    "mesh-controller.operators",
-    "mesh-vault.list",
-    "mesh-vault.recipients",
-    "mesh-vault.put",
-    "mesh-vault.rotate",
-    "mesh-vault.backup",
-];
+/// Verbs of an operator: all that have no node in their subject, which are those that answer one.
+const OPERATOR_VERBS: &[&str] = &["mesh-provisioner.*", "mesh-controller.*", "mesh-vault.*"];
 
 /// One thing that an account may do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,8 +163,8 @@ fn once(rights: Vec<Right>) -> Vec<Right> {
     rights.into_iter().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The longest message that an account may send, headers and all, in bytes: for a node the longest value and some room, since
-/// what the plan let through must not fail when it is written.
+/// The longest message that an account may send, headers and all, in bytes: for a node the longest value and
+/// some room, since what the plan let through must not fail when it is written.
 pub(crate) fn longest_message(account: &Account) -> usize {
     match account {
         Account::Node(_) => MAX_VALUE + 16 * 1024,
@@ -256,9 +243,9 @@ pub fn seat_rights(seat: &SeatName) -> Vec<Right> {
 
 /// What the user of a seat may publish and subscribe to.
 ///
-/// The controller is left open: it makes buckets, prunes all of them, and signs everybody else's grants anyway. For the
-/// other two this keeps a fault from going far; it does not confine somebody who means harm, since the server
-/// answers to any reply subject.
+/// The controller is left open: it makes buckets, prunes all of them, and signs everybody else's grants
+/// anyway. For the other two this keeps a fault from going far; it does not confine somebody who means harm,
+/// since the server answers to any reply subject.
 #[must_use]
 pub fn seat(seat: &SeatName) -> Permissions {
     if seat.as_str() == "mesh-controller" {

@@ -1,8 +1,8 @@
 //! The tokens by which the server knows who somebody is, signed by hand.
 //!
-//! Start at [`operator`], [`account`] and [`user`]: each returns the text of one token. The crates that make NATS tokens
-//! are stale or partial, and what is needed is small: a header, claims in JSON, an ed25519 signature over both, each in
-//! base64url without padding.
+//! Start at [`operator`], [`account`] and [`user`]: each returns the text of one token. The crates that make
+//! NATS tokens are stale or partial, and what is needed is small: a header, claims in JSON, an ed25519
+//! signature over both, each in base64url without padding.
 //!
 //! This file knows no names and no grants of ours; it keeps nothing and reads no clock.
 

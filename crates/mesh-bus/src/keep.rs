@@ -1,7 +1,7 @@
 //! Files that only we may read: keys, and what the server must not lose.
 //!
-//! Written whole: a reader, and a start after a power cut, sees the old file or the new one. The mode is 0600 before the
-//! file is visible under its name.
+//! Written whole: a reader, and a start after a power cut, sees the old file or the new one. The mode is 0600
+//! before the file is visible under its name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

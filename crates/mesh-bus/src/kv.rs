@@ -1,8 +1,9 @@
 //! A bucket, as an account may use it that is granted only some of its keys.
 //!
-//! Start at [`Kv::new`]. async-nats's own store wants to know the whole stream, which a node may not ask; this one asks
-//! for one key by its subject. Everything is awaited: what the bus refuses is an error that names the key and the
-//! account, at once. A value is never sent with `Nats-Msg-Id`, by which one account could swallow another's write.
+//! Start at [`Kv::new`]. async-nats's own store wants to know the whole stream, which a node may not ask;
+//! this one asks for one key by its subject. Everything is awaited: what the bus refuses is an error that
+//! names the key and the account, at once. A value is never sent with `Nats-Msg-Id`, by which one account
+//! could swallow another's write.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
 //! All that knows NATS: accounts, grants, buckets, watches, verbs, seats, and the server itself.
 //!
-//! Reading order: [`account`] (who somebody is), [`grants`] (what they may), [`authority`], [`jwt`] and [`creds`] (how the
-//! server learns both), [`server`] (the nats-server beside us), [`client`] (a connection), [`accounts`] (grants that take
-//! effect), then what is done with a connection: [`bucket`], [`kv`], [`mirror`], [`verb`], [`seat`].
+//! Reading order: [`account`] (who somebody is), [`grants`] (what they may), [`authority`], [`jwt`] and
+//! [`creds`] (how the server learns both), [`server`] (the nats-server beside us), [`client`] (a connection),
+//! [`accounts`] (grants that take effect), then what is done with a connection: [`bucket`], [`kv`],
+//! [`mirror`], [`verb`], [`seat`].
 //!
 //! Nothing here decides who runs what, knows what a secret says, or acts on a value.
 

@@ -1,9 +1,9 @@
 //! All that an account may read of a bucket, held in memory and kept up to date.
 //!
-//! Start at [`Mirror::open`]. Each round takes the whole state from the server anew, replaces what was held, and then
-//! follows the changes; a round ends after [`ROUND`], when the connection was made anew, and when anything looks wrong. So
-//! a change that was lost on the way costs one round and nothing else, and nobody has to resume from a sequence, which would miss
-//! deletes.
+//! Start at [`Mirror::open`]. Each round takes the whole state from the server anew, replaces what was held,
+//! and then follows the changes; a round ends after [`ROUND`], when the connection was made anew, and when
+//! anything looks wrong. So a change that was lost on the way costs one round and nothing else, and nobody
+//! has to resume from a sequence, which would miss deletes.
 //!
 //! It holds bytes by key. Whether a key is in shape, and what its value says, is for whoever reads.
 
@@ -102,9 +102,11 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Begins to follow the keys that fit a filter (`>` for all), for the use that the account is granted it for.
+    /// Begins to follow the keys that fit a filter (`>` for all), for the use that the account is granted it
+    /// for.
     ///
-    /// One account mirrors one use of one bucket once: a second mirror of the same would take the first one's place.
+    /// One account mirrors one use of one bucket once: a second mirror of the same would take the first one's
+    /// place.
     #[must_use]
     pub fn open(bus: &Bus, bucket: Bucket, filter: &str, usage: Usage) -> Self {
         let shared = Arc::new(Shared {

@@ -1,7 +1,7 @@
 //! A seat's lease: one key, written by compare-and-set by whoever holds the seat.
 //!
-//! Start at [`Lease::take`]. The holder renews at a third of the lease. Whoever waits times the silence on its own clock,
-//! so that clocks need not agree. What a holder writes is not yet fenced by the lease.
+//! Start at [`Lease::take`]. The holder renews at a third of the lease. Whoever waits times the silence on
+//! its own clock, so that clocks need not agree. What a holder writes is not yet fenced by the lease.
 
 use std::time::Duration;
 
@@ -52,13 +52,13 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes a seat: at once where nobody holds it or this node did, else when its holder has fallen silent. It waits for
-    /// as long as that takes, and through a bus that is away; drop it to stop waiting.
+    /// Takes a seat: at once where nobody holds it or this node did, else when its holder has fallen silent.
+    /// It waits for as long as that takes, and through a bus that is away; drop it to stop waiting.
     pub async fn take(bus: &Bus, terms: Terms) -> Self {
         let held = Held {
             v: 1,
             node: terms.node.clone(),
-            instance: bus.nats().new_inbox(),
+            instance: bus.connection().new_inbox(),
             since: (terms.clock)().format(&Rfc3339).unwrap_or_default(),
         };
         let chair = Chair { kv: Kv::new(bus, Bucket::seats()), terms, held };
@@ -70,7 +70,8 @@ impl Lease {
         Self { held, stop, task }
     }
 
-    /// Whether the seat is held now: `false` while renewing fails for longer than the lease, or somebody else has it.
+    /// Whether the seat is held now: `false` while renewing fails for longer than the lease, or somebody else
+    /// has it.
     #[must_use]
     pub fn held(&self) -> watch::Receiver<bool> {
         self.held.clone()

@@ -1,10 +1,11 @@
 //! The nats-server beside us: found, configured, started, and started again when it dies.
 //!
-//! Start at [`find`], then [`Server::start`]. It listens on the loopback alone; its port is picked once and kept, so that
-//! who knows the address keeps knowing it. What it stores is synced before it answers.
+//! Start at [`find`], then [`Server::start`]. It listens on the loopback alone; its port is picked once and
+//! kept, so that who knows the address keeps knowing it. What it stores is synced before it answers.
 //!
-//! It must die with us. In tests it is killed when dropped; where we may be killed ourselves, the caller hands a
-//! [`ServerConfig::launcher`] that sees to it.
+//! It must end with us. It is killed when dropped; where we may be killed ourselves, the caller hands a
+//! [`ServerConfig::launcher`] that sees to it: a hidden command of its own program that does nothing but
+//! [`launch`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -21,7 +22,10 @@ use crate::authority::Authority;
 use crate::keep::{self, KeepError};
 
 mod config;
+mod launch;
 mod process;
+
+pub use launch::launch;
 
 /// The name of the program.
 const PROGRAM: &str = "nats-server";
@@ -84,7 +88,8 @@ pub struct ServerConfig {
     pub folder: PathBuf,
     /// The port, where it is not to be picked.
     pub port: Option<u16>,
-    /// What goes before the command, so that the server ends when we do, however we end. It must pass SIGTERM on.
+    /// The command that becomes the server: our process id and the server's command line are put after it,
+    /// for [`launch`]. Where it is empty, the server outlives us when we are killed.
     pub launcher: Vec<OsString>,
 }
 
@@ -158,7 +163,7 @@ impl Server {
         &self.url
     }
 
-    /// The process that runs it now (the launcher's, where there is one).
+    /// The process that runs it now; `None` while it is down.
     #[must_use]
     pub fn pid(&self) -> watch::Receiver<Option<u32>> {
         self.pid.clone()

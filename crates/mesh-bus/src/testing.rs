@@ -1,7 +1,8 @@
 //! A running bus in a temporary folder, for tests.
 //!
-//! Start at [`Bus::start`]; the server ends when it is dropped. With the real server, found by `MESH_NATS_SERVER`, then PATH,
-//! then where `cargo xtask setup` puts it. A test without one fails, saying how to get it.
+//! Start at [`Bus::start`]; the server ends when it is dropped. With the real server, found by
+//! `MESH_NATS_SERVER`, then PATH, then where `cargo xtask setup` puts it. A test without one fails, saying
+//! how to get it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

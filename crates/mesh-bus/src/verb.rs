@@ -1,13 +1,14 @@
 //! Verbs: questions that a seat answers on the bus, as NATS micro services.
 //!
 //! Start at [`Service::start`] to answer and at [`ask`] to ask. JSON in, JSON out; what is refused is
-//! `{"error":{"code","message","help"}}`, and no answer is ever empty. Where the verb's subject ends in `*`, the last word is the
-//! node that asks: the bus lets a node ask under its own name alone, so the subject is read, and nothing in the body.
+//! `{"error":{"code","message","help"}}`, and no answer is ever empty. Where the verb's subject ends in `*`,
+//! the last word is the node that asks: the bus lets a node ask under its own name alone, so the subject is
+//! read, and nothing in the body.
 //!
-//! A node can have the server send it what it wrote itself, to any one subject that somebody listens on (a consumer that
-//! pushes). Such a message still bears the subject that it was written to, and the server's address for
-//! acknowledgements: so one that is on another subject than the verb's, that asks for no answer, or that asks for it there, is
-//! not acted on.
+//! A node can have the server send it what it wrote itself, to any one subject that somebody listens on (a
+//! consumer that pushes). Such a message still bears the subject that it was written to, and the server's
+//! address for acknowledgements: so one that is on another subject than the verb's, that asks for no answer,
+//! or that asks for it there, is not acted on.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -114,7 +115,8 @@ impl Service {
     /// # Errors
     /// Where the bus cannot be subscribed to.
     pub async fn start(bus: &Bus, seat: &SeatName, version: &str, summary: &str) -> Result<Self, ServeError> {
-        let service = bus.nats().service_builder().description(summary).start(seat.as_str(), version).await;
+        let service =
+            bus.connection().service_builder().description(summary).start(seat.as_str(), version).await;
         let service = service.map_err(|source| ServeError { subject: seat.to_string(), source })?;
         Ok(Self { service, tasks: TaskTracker::new(), stop: CancellationToken::new() })
     }

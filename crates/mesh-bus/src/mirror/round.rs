@@ -1,7 +1,7 @@
 //! One round of a mirror: the whole state, then the changes.
 //!
-//! By a consumer of a known name with one filter, both in the subject, as the grants have it. It is made anew each
-//! round, in the server's memory, and is gone by itself when nobody fetches by it.
+//! By a consumer of a known name with one filter, both in the subject, as the grants have it. It is made anew
+//! each round, in the server's memory, and is gone by itself when nobody fetches by it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -97,16 +97,19 @@ impl Round<'_> {
     }
 
     async fn listen(&self) -> Result<Inbox, MirrorError> {
-        let subject = self.bus.nats().new_inbox();
-        let messages = self.bus.nats().subscribe(subject.clone()).await;
+        let subject = self.bus.connection().new_inbox();
+        let messages = self.bus.connection().subscribe(subject.clone()).await;
         let messages = messages.map_err(|error| self.refused(error.to_string()))?;
         Ok(Inbox { subject, messages })
     }
 
     async fn fetch(&self, inbox: &Inbox, what: serde_json::Value) -> Result<(), MirrorError> {
         let next = format!("{}.CONSUMER.MSG.NEXT.{}.{}", self.bus.api(), self.stream, self.consumer);
-        let sent =
-            self.bus.nats().publish_with_reply(next, inbox.subject.clone(), what.to_string().into()).await;
+        let sent = self
+            .bus
+            .connection()
+            .publish_with_reply(next, inbox.subject.clone(), what.to_string().into())
+            .await;
         sent.map_err(|error| self.refused(error.to_string()))
     }
 
@@ -204,7 +207,8 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The stream's sequence in `$JS.ACK.<stream>.<consumer>.<delivered>.<sequence>.…`, or the longer form with a domain.
+/// The stream's sequence in `$JS.ACK.<stream>.<consumer>.<delivered>.<sequence>.…`, or the longer form with a
+/// domain.
 fn revision(reply: &str) -> Option<u64> {
     let tokens: Vec<&str> = reply.strip_prefix("$JS.ACK.")?.split('.').collect();
     let at = match tokens.len() {

@@ -69,7 +69,8 @@ fn server_name(folder: &Path) -> String {
     format!("mesh-{}", data_encoding::HEXLOWER.encode(&digest[..8]))
 }
 
-/// The port to listen on: the one that was asked for, or the kept one where it is free; `None` to have one picked.
+/// The port to listen on: the one that was asked for, or the kept one where it is free; `None` to have one
+/// picked.
 pub(super) async fn port(config: &ServerConfig) -> Result<Option<u16>, ServerError> {
     let kept = keep::read(&config.folder.join(PORT))?.and_then(|text| text.trim().parse().ok());
     let Some(port) = config.port.or(kept) else { return Ok(None) };

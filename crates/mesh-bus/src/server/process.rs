@@ -17,12 +17,17 @@ pub(super) async fn start(config: &ServerConfig, port: Option<u16>) -> Result<(C
     let file = config::write(config, port)?;
     forget_ports(&config.folder);
     let mut command: Vec<OsString> = config.launcher.clone();
+    if !command.is_empty() {
+        command.push(std::process::id().to_string().into());
+    }
     command.extend([config.program.clone().into(), "--config".into(), file.into()]);
     let mut child = Command::new(&command[0])
         .args(&command[1..])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
+        // Ctrl-C is for us: the server is needed until everybody else has stopped.
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()
         .map_err(|source| ServerError::Run { program: command[0].clone().into(), source })?;

@@ -1,4 +1,5 @@
-//! What a node may not do, it cannot: the attacks that worked inside one account, and those by way of consumers.
+//! What a node may not do, it cannot: the attacks that worked inside one account, and those by way of
+//! consumers.
 //!
 //! Each is tried by a node that has all the grants that a node can have, against another that is like it.
 
@@ -339,7 +340,8 @@ async fn a_node_that_is_removed_is_out_at_once_and_stays_out() {
     assert_eq!(scene.get(Bucket::applied(), "attic.notes").await, "of attic");
 }
 
-/// Who asks for a key with a wildcard in it gets the newest that fits, so a grant must be no wider than its filter.
+/// Who asks for a key with a wildcard in it gets the newest that fits, so a grant must be no wider than its
+/// filter.
 #[tokio::test]
 async fn a_wildcard_for_a_key_brings_nothing_of_others() {
     let scene = Scene::set().await;

@@ -1,5 +1,6 @@
 //! The server itself: where it listens, that it comes back the same, and that it ends.
 
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,6 +86,73 @@ async fn nobody_gets_in_without_being_known() {
     let stranger = authority(elsewhere.path()).creds(&Account::Seat("mesh-vault".parse().unwrap())).unwrap();
     assert!(Bus::connect(server.url(), &stranger, FirstTry::Fails).await.is_err());
     server.stop().await;
+}
+
+/// This program again, as the test of this name, with arguments of its own.
+fn ourselves(test: &str) -> Vec<OsString> {
+    let exe = std::env::current_exe().unwrap();
+    let test = format!("servers::{test}");
+    vec![exe.into(), "--ignored".into(), "--exact".into(), test.into(), "--".into()]
+}
+
+fn arguments() -> Vec<OsString> {
+    std::env::args_os().skip_while(|argument| argument != "--").skip(1).collect()
+}
+
+#[test]
+#[ignore = "it is what the server is started through in another test"]
+fn launcher() {
+    let _ = mesh_bus::server::launch(&arguments());
+    panic!("it did not become the server");
+}
+
+#[tokio::test]
+#[ignore = "it is what is killed in another test"]
+async fn victim() {
+    let [folder] = &arguments()[..] else { panic!("it wants a folder") };
+    let folder = Path::new(folder);
+    let config = ServerConfig { launcher: ourselves("launcher"), ..config(folder) };
+    let server = Server::start(config, &authority(folder)).await.unwrap();
+    let pid = server.pid().borrow().unwrap();
+    // Under another name first: whoever waits for it reads it whole.
+    std::fs::write(folder.join("pid.new"), pid.to_string()).unwrap();
+    std::fs::rename(folder.join("pid.new"), folder.join("pid")).unwrap();
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn it_ends_with_us_even_where_we_are_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = ourselves("victim");
+    let mut victim = tokio::process::Command::new(&command[0])
+        .args(&command[1..])
+        .arg(folder.path())
+        .stdout(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let pid = soon(|| std::fs::read_to_string(folder.path().join("pid")).ok()).await;
+    let process = Path::new("/proc").join(pid);
+    assert!(std::fs::read_to_string(process.join("cmdline")).unwrap().contains("nats-server.conf"));
+    victim.kill().await.unwrap();
+    let gone = || {
+        // What has ended and was not waited for by anybody is still listed.
+        let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+        (stat.is_empty() || stat.contains(") Z ")).then_some(())
+    };
+    soon(gone).await;
+}
+
+async fn soon<T>(what: impl Fn() -> Option<T>) -> T {
+    let wait = async {
+        loop {
+            match what() {
+                Some(it) => return it,
+                None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.expect("it happens soon")
 }
 
 #[tokio::test]
