@@ -5,6 +5,7 @@
 
 use std::{
     ffi::OsString,
+    fs::File,
     io::{self, Read, Write},
     os::unix::process::CommandExt,
     path::Path,
@@ -29,6 +30,10 @@ const LEFT_OVER: Duration = Duration::from_secs(3);
 const ROUND: Duration = Duration::from_millis(20);
 /// What cannot even be killed (it waits for a broken disk, say) is left to the system after this.
 const GIVE_UP: Duration = Duration::from_secs(10);
+/// How much output is read at once, in bytes, and how often before signals are looked at again: together as much as a
+/// pipe ever holds.
+const PIECE: usize = 16 * 1024;
+const PIECES: usize = 64;
 
 pub(super) fn main(node: i32, own_arguments: usize) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -192,30 +197,45 @@ impl Keeper {
 
     /// What there is of the output, to the log; not all at once, so that signals are heard meanwhile.
     fn carry(&mut self) {
-        let mut piece = [0; 16 * 1024];
-        for _ in 0..64 {
+        let mut piece = [0; PIECE];
+        for _ in 0..PIECES {
             match self.pipe.try_read(&mut piece) {
                 Ok(0) => {
                     self.output = Output::Closed;
                     return;
                 }
-                Ok(length) => {
-                    if let Some(log) = &mut self.log {
-                        log.add(&piece[..length]);
-                    }
-                }
+                Ok(length) => add(&mut self.log, &piece[..length]),
                 Err(_) => return,
             }
         }
     }
 
     fn leave(mut self) -> u8 {
-        self.carry();
+        if let Ok(pipe) = self.pipe.into_nonblocking_fd() {
+            carry_last(pipe.into(), &mut self.log);
+        }
         if let (Some(path), true) = (&self.head.record, self.phase != Phase::GivenUp) {
             // It may be gone with its whole folder.
             let _ = std::fs::remove_file(path);
         }
         self.ended.unwrap_or(NOT_STARTED)
+    }
+}
+
+fn add(log: &mut Option<Log>, output: &[u8]) {
+    if let Some(log) = log {
+        log.add(output);
+    }
+}
+
+/// The rest of the output, read without asking the runtime: it may not have heard yet that there is any.
+fn carry_last(mut pipe: File, log: &mut Option<Log>) {
+    let mut piece = [0; PIECE];
+    for _ in 0..PIECES {
+        match pipe.read(&mut piece) {
+            Ok(length) if length > 0 => add(log, &piece[..length]),
+            _ => return,
+        }
     }
 }
 

@@ -59,9 +59,7 @@ impl Bench {
 
     /// A node in a process of its own, which runs that script as its one service.
     pub(crate) fn node(&self, script: &str) -> Killable {
-        let mut command = Command::new(TESTBED);
-        command.arg("node").arg(self.state()).arg(script).stdin(Stdio::null());
-        Killable(command.spawn().unwrap())
+        Killable::start(Command::new(TESTBED).arg("node").arg(self.state()).arg(script))
     }
 
     /// A service that runs that script; `$SEEN` is where it leaves word.
@@ -93,6 +91,10 @@ pub(crate) fn module(services: Vec<ServiceSpec>) -> DesiredModule {
 pub(crate) struct Killable(Child);
 
 impl Killable {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -167,10 +169,15 @@ pub(crate) fn is_alive(pid: i32) -> bool {
         .is_ok_and(|stat| !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])))
 }
 
-/// The parent of a process.
+/// The parent of a process that is there.
 pub(crate) fn parent(pid: i32) -> i32 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap().parse().unwrap()
+    parent_of(pid).unwrap()
+}
+
+/// The parent of a process.
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 /// A process number that a script has left.

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::{
-    Bench, finish, is_alive, kill_9, marked, module, parent, pid, running, service_is, until,
+    Bench, Killable, TESTBED, finish, is_alive, kill_9, marked, module, parent, pid, running, service_is,
+    until,
 };
 
 /// Leaves its number, starts one that gets away from it (a session of its own, forked twice), and ends well on TERM.
@@ -130,4 +131,21 @@ async fn a_second_host_in_one_folder_is_refused_and_ends_nothing() {
     let error = Host::start(config).await.unwrap_err();
     assert!(matches!(error, Error::InUse { .. }), "{error}");
     finish(&bench, host).await;
+}
+
+#[tokio::test]
+async fn what_the_mesh_was_started_with_is_not_handed_on() {
+    let bench = Bench::new();
+    let script = format!("echo $$ > {}; exec sleep 1000", bench.seen("main").display());
+    // A shell that leaves two files open, as a CI's runner does.
+    let leaving = format!("exec 7< /dev/null 8> /dev/null; exec {TESTBED} node \"$0\" \"$1\"");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &leaving]).arg(bench.state()).arg(script);
+    let _node = Killable::start(&mut command);
+    let main = pid(&bench, "main").await;
+    let open = |pid: i32| {
+        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        entries.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name().len() > 0)).count()
+    };
+    assert_eq!(open(main), 3);
 }

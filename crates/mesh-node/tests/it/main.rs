@@ -2,5 +2,6 @@
 
 mod bench;
 mod contained;
+mod postgres;
 mod refused;
 mod supervised;

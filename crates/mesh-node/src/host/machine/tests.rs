@@ -4,6 +4,8 @@ use insta::assert_snapshot;
 
 use super::*;
 
+mod converges;
+
 /// Drives a machine and writes down what it says.
 struct Stage {
     machine: Machine,
