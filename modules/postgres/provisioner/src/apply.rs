@@ -64,44 +64,38 @@ impl<W: World> Applying<'_, W> {
     /// Does all of it. An error means that the server went away.
     pub(crate) async fn run(&self, plan: Plan, proved: &mut Proved) -> Result<(), WorldError> {
         proved.forget(&plan, self.desired);
+        self.take_back(&plan).await?;
         let mut failed = Failed { roles: plan.refused_roles, databases: plan.refused_databases };
-        self.take_back(&plan.shared, &plan.locks).await?;
         for (role, why) in self.in_bulk(&plan.roles).await? {
             failed.roles.insert(role, why);
         }
-        self.evict(&plan.evict).await?;
+        self.evict(&plan.moved).await?;
         let fresh = self.serve(&plan.databases, &failed, proved).await?;
         proved.0.extend(fresh);
         self.drop_logins(&plan.drop).await
     }
 
-    async fn take_back(&self, shared: &[Step], locks: &[Step]) -> Result<(), WorldError> {
-        for step in shared {
+    async fn take_back(&self, plan: &Plan) -> Result<(), WorldError> {
+        for step in &plan.shared {
             let done = self.world.execute(Lane::First, &sql::statements(step)).await;
             tell(done, "could not close one of the server's own databases")?;
         }
-        let locks: Vec<_> = locks
-            .iter()
-            .filter_map(|step| match step {
-                Step::Lock { role } => Some((role.clone(), vec![step.clone()])),
-                _ => None,
-            })
-            .collect();
-        for (role, why) in self.in_bulk(&locks).await? {
+        let held = self.in_bulk(&plan.locks).await?;
+        self.evict(&plan.drop).await?;
+        // A session may have held a lock on its own role; it has ended by now.
+        let held: BTreeSet<_> = held.iter().map(|(role, _)| role).collect();
+        let again: Vec<_> = plan.locks.iter().filter(|(role, _)| held.contains(role)).cloned().collect();
+        for (role, why) in self.in_bulk(&again).await? {
             tracing::error!("{role}: may still log in: {why}");
         }
-        for (role, _) in &locks {
-            tracing::info!("{role}: may no longer log in");
-        }
-        Ok(())
+        if again.is_empty() { Ok(()) } else { self.evict(&plan.drop).await }
     }
 
-    async fn evict(&self, roles: &BTreeSet<RoleName>) -> Result<(), WorldError> {
+    async fn evict(&self, roles: &[RoleName]) -> Result<(), WorldError> {
         if roles.is_empty() {
             return Ok(());
         }
-        let roles: Vec<_> = roles.iter().collect();
-        tell(self.world.end_sessions(&roles).await, "could not end every session")
+        tell(self.world.end_sessions(roles).await, "could not end every session")
     }
 
     /// Many roles' steps in few transactions; returns which failed.

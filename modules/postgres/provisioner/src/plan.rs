@@ -99,13 +99,14 @@ pub(crate) enum Step {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) shared: Vec<Step>,
-    pub(crate) locks: Vec<Step>,
-    /// Logins whose sessions must end: they are locked, or were taken from a group.
-    pub(crate) evict: BTreeSet<RoleName>,
+    /// Logins that are no longer wanted and may still log in.
+    pub(crate) locks: Vec<(RoleName, Vec<Step>)>,
     /// By role: groups first.
     pub(crate) roles: Vec<(RoleName, Vec<Step>)>,
+    /// Logins that were taken from a group, so that what their sessions still reach is no longer theirs.
+    pub(crate) moved: Vec<RoleName>,
     pub(crate) databases: Vec<(DatabaseName, Vec<Step>)>,
-    /// Logins that are no longer wanted, to be dropped at the end.
+    /// Logins that are no longer wanted: their sessions end at once, they themselves are dropped at the end.
     pub(crate) drop: Vec<RoleName>,
     /// What cannot be, and why.
     pub(crate) refused_databases: BTreeMap<DatabaseName, String>,
@@ -231,7 +232,7 @@ impl Plan {
         let groups = observed.memberships.get(role).unwrap_or(&none);
         for group in groups.iter().filter(|group| **group != access.group && observed.is_ours(group)) {
             steps.push(Step::Leave { role: role.clone(), group: group.clone() });
-            self.evict.insert(role.clone());
+            self.moved.push(role.clone());
         }
         if !groups.contains(&access.group) {
             steps.push(Step::Join { role: role.clone(), group: access.group.clone() });
@@ -250,9 +251,8 @@ impl Plan {
                 continue;
             }
             if there.can_log_in {
-                self.locks.push(Step::Lock { role: role.clone() });
+                self.locks.push((role.clone(), vec![Step::Lock { role: role.clone() }]));
             }
-            self.evict.insert(role.clone());
             self.drop.push(role.clone());
         }
     }

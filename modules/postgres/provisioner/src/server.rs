@@ -47,11 +47,12 @@ impl Server for PostgresServer {
         let reached = self.reached.clone();
         let Connected { world, verifiers, proved } = self.connected().await?;
         let (maker, desired) = (Maker::of(wanted), Desired::of(wanted));
+        world.begin().await?;
         let observed = world.observe(&maker, verifiers).await?;
         let plan = plan(&desired, &observed, &maker, verifiers);
         let applying = Applying { world: &*world, desired: &desired, verifiers, reached: &reached, replies };
         let done = applying.run(plan, proved).await;
-        world.rest();
+        world.end().await?;
         done
     }
 

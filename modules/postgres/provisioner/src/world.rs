@@ -25,6 +25,12 @@ pub(crate) enum Lane {
 
 /// One server.
 pub(crate) trait World {
+    /// Keeps every other run away from the server, and waits for what one that was killed has left at work.
+    async fn begin(&self) -> Result<(), WorldError>;
+
+    /// Lets others at the server again.
+    async fn end(&mut self) -> Result<(), WorldError>;
+
     /// All roles, memberships and databases: one query each.
     async fn observe(&mut self, maker: &Maker, verifiers: &Verifiers) -> Result<Observed, WorldError>;
 
@@ -32,7 +38,7 @@ pub(crate) trait World {
     async fn execute(&self, lane: Lane, statements: &str) -> Result<(), WorldError>;
 
     /// Ends every session of these roles, and sees that they ended.
-    async fn end_sessions(&self, roles: &[&RoleName]) -> Result<(), WorldError>;
+    async fn end_sessions(&self, roles: &[RoleName]) -> Result<(), WorldError>;
 
     /// Logs in as a consumer would, and says as which role it acts.
     async fn log_in(

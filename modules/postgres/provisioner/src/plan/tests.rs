@@ -49,7 +49,8 @@ impl Played {
     fn pass(&mut self, consumers: &[Value], limit: usize) -> Plan {
         let maker = Maker::of(&file(consumers));
         let plan = self.plan(consumers);
-        let steps = (plan.shared.iter().chain(&plan.locks))
+        let steps = (plan.shared.iter())
+            .chain(plan.locks.iter().flat_map(|(_, steps)| steps))
             .chain(plan.roles.iter().flat_map(|(_, steps)| steps))
             .chain(plan.databases.iter().flat_map(|(_, steps)| steps));
         let done: Vec<_> = steps.take(limit).cloned().collect();
@@ -195,7 +196,7 @@ fn another_name_moves_the_login_and_ends_its_sessions() {
     server.pass(&[consumer("notes", "attic", "one", &[("a1", "p")])], ALL);
     let moved = [consumer("notes", "attic", "two", &[("a1", "p")])];
     let plan = server.pass(&moved, ALL);
-    assert_eq!(plan.evict.len(), 1);
+    assert_eq!(plan.moved.len(), 1);
     let role = RoleName::observed("notes_attic_db_a1".to_owned());
     let groups: Vec<_> = server.observed.memberships[&role].iter().map(RoleName::as_str).collect();
     assert_eq!(groups, ["notes:two"]);

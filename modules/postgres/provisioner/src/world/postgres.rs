@@ -42,6 +42,7 @@ const OPTIONS: &[&str] = &[
     "idle_session_timeout=0",
     "idle_in_transaction_session_timeout=0",
     "statement_timeout=0",
+    LOCK_TIMEOUT,
     "client_min_messages=error",
 ];
 
@@ -51,8 +52,14 @@ const LOG_IN: Duration = Duration::from_secs(10);
 /// A database is made of some thousand files, and a busy disk may take its time.
 const STATEMENTS: Duration = Duration::from_secs(600);
 const END_SESSIONS: Duration = Duration::from_secs(2);
-/// Where a consumer's long transaction holds what is to be handed over, the next pass tries again.
-const HAND_OVER_LOCK: &str = "lock_timeout=2000";
+
+/// A consumer may hold a lock on its own role or database for as long as it likes (`BEGIN; ALTER ROLE …`). It then holds
+/// up itself for as long as this, and nobody else.
+const LOCK_TIMEOUT: &str = "lock_timeout=3000";
+
+/// One for each lane, because a statement goes on in the server when whoever sent it was killed: `CREATE DATABASE` by
+/// a former run would collide with ours. The first part is ours alone.
+const LOCKS: [&str; 2] = ["1835365224, 1", "1835365224, 2"];
 
 const ROLES: &str = "
     SELECT r.rolname::text, r.rolcanlogin, r.rolpassword, shobj_description(r.oid, 'pg_authid'), s.setconfig,
@@ -134,16 +141,15 @@ impl Address {
         Ok(Connection { client, _driver: driver })
     }
 
-    async fn superuser(&self, database: &str, more: &[&str]) -> Result<Connection, WorldError> {
+    async fn superuser(&self, database: &str) -> Result<Connection, WorldError> {
         let password = read_password(&self.password_file)?;
-        let options = [OPTIONS, more].concat();
-        self.connect(&self.superuser, &password, database, &options).await
+        self.connect(&self.superuser, &password, database, OPTIONS).await
     }
 }
 
 impl Postgres {
     pub(crate) async fn connect(address: Address) -> Result<Self, WorldError> {
-        let first = address.superuser("postgres", &[]).await?;
+        let first = address.superuser("postgres").await?;
         Ok(Self { address, first, second: OnceCell::new() })
     }
 
@@ -152,9 +158,11 @@ impl Postgres {
         self.first.client.is_closed()
     }
 
-    /// Lets go of what only a pass needs.
-    pub(crate) fn rest(&mut self) {
-        self.second.take();
+    async fn second(&self) -> Result<Connection, WorldError> {
+        let second = self.address.superuser("postgres").await?;
+        let lock = format!("SELECT pg_advisory_lock({})", LOCKS[1]);
+        asked("wait for another provisioner", ANSWER, second.client.batch_execute(&lock)).await?;
+        Ok(second)
     }
 
     async fn rows(&self, doing: &'static str, query: &str) -> Result<Vec<Row>, WorldError> {
@@ -178,6 +186,20 @@ impl Postgres {
 }
 
 impl World for Postgres {
+    async fn begin(&self) -> Result<(), WorldError> {
+        let [first, second] = LOCKS;
+        let locks = format!(
+            "SELECT pg_advisory_lock({first}); SELECT pg_advisory_lock({second}); SELECT pg_advisory_unlock({second})"
+        );
+        asked("wait for another provisioner", ANSWER, self.first.client.batch_execute(&locks)).await
+    }
+
+    async fn end(&mut self) -> Result<(), WorldError> {
+        self.second.take();
+        let unlock = "SELECT pg_advisory_unlock_all()";
+        asked("let others at the server", ANSWER, self.first.client.batch_execute(unlock)).await
+    }
+
     async fn observe(&mut self, maker: &Maker, verifiers: &Verifiers) -> Result<Observed, WorldError> {
         let mut observed = Observed::default();
         for row in self.rows("read the roles", ROLES).await? {
@@ -201,13 +223,13 @@ impl World for Postgres {
     async fn execute(&self, lane: Lane, statements: &str) -> Result<(), WorldError> {
         let connection = match lane {
             Lane::First => &self.first,
-            Lane::Second => self.second.get_or_try_init(|| self.address.superuser("postgres", &[])).await?,
+            Lane::Second => self.second.get_or_try_init(|| self.second()).await?,
         };
         asked("change it", STATEMENTS, connection.client.batch_execute(statements)).await
     }
 
-    async fn end_sessions(&self, roles: &[&RoleName]) -> Result<(), WorldError> {
-        let names: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+    async fn end_sessions(&self, roles: &[RoleName]) -> Result<(), WorldError> {
+        let names: Vec<&str> = roles.iter().map(RoleName::as_str).collect();
         let query = "SELECT min(usename::text), count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                      WHERE usename::text = ANY($1)";
         let started = tokio::time::Instant::now();
@@ -247,7 +269,7 @@ impl World for Postgres {
             done => return done,
         }
         for (database, owner) in self.depends(role).await? {
-            let connection = self.address.superuser(&database, &[HAND_OVER_LOCK]).await?;
+            let connection = self.address.superuser(&database).await?;
             let (login, owner) = (sql::name(role.as_str()), sql::name(&owner));
             let statements = format!("REASSIGN OWNED BY {login} TO {owner}; DROP OWNED BY {login};");
             let handing = connection.client.batch_execute(&statements);
