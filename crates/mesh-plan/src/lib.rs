@@ -2,15 +2,18 @@
 //!
 //! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`] and [`text`] (texts that know
 //! where they stand), [`shape`] (what a description may say, as data), [`mesh`] and [`manifest`] (what the two kinds of
-//! file say), then the rules, one file a subject.
+//! file say), the rules, one file a subject; then [`diff()`] (what a plan would change) and [`report`] (the same for
+//! programs).
 //!
 //! Pure: no IO, no clock, no randomness; the same input gives the same outcome, byte for byte, whatever the order of its
 //! maps. Nothing here stops at the first fault.
 
 pub mod description;
+pub mod diff;
 pub mod manifest;
 pub mod mesh;
 pub mod plan;
+pub mod report;
 pub mod shape;
 pub mod source;
 pub mod text;
@@ -28,4 +31,5 @@ mod texts;
 
 pub use assignments::LIMIT as ASSIGNMENT_LIMIT;
 pub use description::{Catalog, Description, Facts, FileEntry};
+pub use diff::{Change, diff};
 pub use plan::{Content, Outcome, Plan, plan};
