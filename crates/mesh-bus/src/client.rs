@@ -150,7 +150,7 @@ impl Bus {
         &self.client
     }
 
-    pub(crate) fn connection(&self) -> &async_nats::Client {
+    pub(crate) fn client(&self) -> &async_nats::Client {
         &self.client
     }
 

@@ -254,18 +254,8 @@ pub fn seat(seat: &SeatName) -> Permissions {
     let account = Account::Seat(seat.clone());
     let mut publish = vec!["_INBOX.>".to_owned(), "_R_.>".to_owned()];
     publish.extend(imports(&account, &seat_rights(seat)).into_iter().map(|import| import.subject));
-    publish.extend(seat_questions(seat).iter().map(|verb| (*verb).to_owned()));
-    let mut subscribe = vec![format!("{}.>", inbox(&account)), "$SRV.>".to_owned(), format!("{seat}.>")];
-    subscribe.dedup();
+    let subscribe = vec![format!("{}.>", inbox(&account)), "$SRV.>".to_owned(), format!("{seat}.>")];
     Permissions { publish, subscribe }
-}
-
-/// What one seat asks of another.
-fn seat_questions(seat: &SeatName) -> &'static [&'static str] {
-    match seat.as_str() {
-        "mesh-vault" | "mesh-provisioner" => &["mesh-controller.>"],
-        _ => &[],
-    }
 }
 
 /// The rows of an account, for whoever signs it.

@@ -58,7 +58,7 @@ impl Lease {
         let held = Held {
             v: 1,
             node: terms.node.clone(),
-            instance: bus.connection().new_inbox(),
+            instance: bus.client().new_inbox(),
             since: (terms.clock)().format(&Rfc3339).unwrap_or_default(),
         };
         let chair = Chair { kv: Kv::new(bus, Bucket::seats()), terms, held };

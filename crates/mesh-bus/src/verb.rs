@@ -115,8 +115,7 @@ impl Service {
     /// # Errors
     /// Where the bus cannot be subscribed to.
     pub async fn start(bus: &Bus, seat: &SeatName, version: &str, summary: &str) -> Result<Self, ServeError> {
-        let service =
-            bus.connection().service_builder().description(summary).start(seat.as_str(), version).await;
+        let service = bus.client().service_builder().description(summary).start(seat.as_str(), version).await;
         let service = service.map_err(|source| ServeError { subject: seat.to_string(), source })?;
         Ok(Self { service, tasks: TaskTracker::new(), stop: CancellationToken::new() })
     }

@@ -97,19 +97,16 @@ impl Round<'_> {
     }
 
     async fn listen(&self) -> Result<Inbox, MirrorError> {
-        let subject = self.bus.connection().new_inbox();
-        let messages = self.bus.connection().subscribe(subject.clone()).await;
+        let subject = self.bus.client().new_inbox();
+        let messages = self.bus.client().subscribe(subject.clone()).await;
         let messages = messages.map_err(|error| self.refused(error.to_string()))?;
         Ok(Inbox { subject, messages })
     }
 
     async fn fetch(&self, inbox: &Inbox, what: serde_json::Value) -> Result<(), MirrorError> {
         let next = format!("{}.CONSUMER.MSG.NEXT.{}.{}", self.bus.api(), self.stream, self.consumer);
-        let sent = self
-            .bus
-            .connection()
-            .publish_with_reply(next, inbox.subject.clone(), what.to_string().into())
-            .await;
+        let sent =
+            self.bus.client().publish_with_reply(next, inbox.subject.clone(), what.to_string().into()).await;
         sent.map_err(|error| self.refused(error.to_string()))
     }
 

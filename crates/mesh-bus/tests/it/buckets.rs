@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use mesh_bus::account::Usage;
 use mesh_bus::bucket::{self, MAX_VALUE};
 use mesh_bus::client::RequestError;
@@ -121,11 +122,9 @@ async fn a_whole_state_of_many_keys_is_read() {
     let node = bus.node("attic", &NodeReach::default()).await;
     let controller = bus.seat("mesh-controller").await;
     let kv = Kv::new(&controller, Bucket::assignments());
-    let puts = (0..1234).map(|i| {
-        let kv = kv.clone();
-        async move { kv.put(format!("attic.m{i}"), format!("{i}")).await.unwrap() }
-    });
-    futures_util::future::join_all(puts).await;
+    let puts = futures_util::stream::iter(0..1234).map(|i| kv.put(format!("attic.m{i}"), format!("{i}")));
+    let puts: Vec<_> = puts.buffer_unordered(32).collect().await;
+    puts.into_iter().for_each(|put| drop(put.unwrap()));
     kv.put("cellar.other", "not for attic").await.unwrap();
     let mirror = Mirror::open(&node, Bucket::assignments(), "attic.>", Usage::read());
     mirror.ready().await;

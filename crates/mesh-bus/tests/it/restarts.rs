@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use mesh_bus::account::Usage;
 use mesh_bus::grants::NodeReach;
-use mesh_bus::testing::Bus;
-use mesh_bus::{Bucket, Kv, Mirror};
+use mesh_bus::server::ServerConfig;
+use mesh_bus::testing::{Bus, nats_server};
+use mesh_bus::{Bucket, FirstTry, Kv, Mirror, Server, bucket, client};
 
 use crate::buckets::until;
 
@@ -87,4 +88,30 @@ async fn a_snapshot_is_not_changed_in_the_hands_of_who_holds_it() {
     kv.put("attic.notes", "2").await.unwrap();
     until(&mut mirror, |held| held["attic.notes"].value == "2").await;
     assert_eq!(before["attic.notes"].value, "1");
+}
+
+#[tokio::test]
+async fn a_service_may_be_there_before_the_bus() {
+    let bus = Bus::start().await;
+    let account = "seat=mesh-controller".parse().unwrap();
+    let creds = bus.authority.creds(&account).unwrap();
+    let (url, folder) = (bus.url().to_owned(), tempfile::tempdir().unwrap());
+    let config = ServerConfig {
+        program: nats_server(),
+        folder: folder.path().join("bus"),
+        port: Some(url.rsplit(':').next().unwrap().parse().unwrap()),
+        launcher: Vec::new(),
+    };
+    let (server, authority) = (bus.server, bus.authority);
+    server.stop().await;
+    assert!(client::Bus::connect(&url, &creds, FirstTry::Fails).await.is_err());
+    let early = client::Bus::connect(&url, &creds, FirstTry::IsRepeated).await.unwrap();
+    let mut mirror = Mirror::open(&early, Bucket::registry(), ">", Usage::read());
+    assert!(!early.is_connected());
+    let server = Server::start(config, &authority).await.unwrap();
+    let other = client::Bus::connect(&url, &creds, FirstTry::Fails).await.unwrap();
+    bucket::ensure(&other, &[Bucket::registry()]).await.unwrap();
+    Kv::new(&other, Bucket::registry()).put("secret", "{}").await.unwrap();
+    until(&mut mirror, |held| held.len() == 1).await;
+    server.stop().await;
 }
