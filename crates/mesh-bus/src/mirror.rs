@@ -197,7 +197,8 @@ impl Shared {
             news
         });
         if news {
-            tracing::warn!(bucket = %scope.bucket, filter = scope.filter, %error, "cannot follow the bucket; trying again");
+            let (bucket, filter) = (&scope.bucket, &scope.filter);
+            tracing::warn!(%bucket, filter, %error, "cannot follow the bucket; trying again");
         }
     }
 }

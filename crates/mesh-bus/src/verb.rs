@@ -177,7 +177,8 @@ async fn serve<F, R, A>(
         };
         let Some(request) = request else { return };
         if !is_question(&request.message, &desk.subject) {
-            tracing::warn!(verb = desk.subject, subject = %request.message.subject, "what is no question is not acted on");
+            let subject = &request.message.subject;
+            tracing::warn!(verb = desk.subject, %subject, "what is no question is not acted on");
             continue;
         }
         let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
