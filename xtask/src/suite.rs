@@ -84,16 +84,26 @@ fn is_due(path: &std::path::Path) -> bool {
     name.ends_with(".case") && CASES.iter().any(|due| name.starts_with(due))
 }
 
-/// The programs under `benches/`, built as shipped; what they measured is theirs to print.
-pub(crate) fn bench(place: Place, names: &[&str]) -> Result<(), Error> {
+/// The measurements, each a program under `benches/src/bin`.
+const BENCHES: [&str; 4] = ["startup", "change", "idle", "postgres_consumers"];
+
+/// Runs a measurement with its arguments, or all of them, built as shipped; what they measured is theirs to print.
+pub(crate) fn bench(place: Place, arguments: &[&str]) -> Result<(), Error> {
     let tools = setup::run(&place)?;
     let place = reach::within(place)?;
     let mut build = place.cargo();
     shell::run(build.args(["build", "--release", "--locked"])).map_err(|source| Error::Build { source })?;
-    let mut bench = place.cargo();
-    bench.args(["run", "--release", "--locked", "--package", "mesh-benches", "--"]).args(names);
-    bench.env("MESH_NATS_SERVER", &tools.nats_server);
-    shell::run(&mut bench).map_err(|source| Error::Bench { source })
+    let (names, arguments) = match arguments {
+        [] => (&BENCHES[..], arguments),
+        [name, arguments @ ..] => (std::slice::from_ref(name), arguments),
+    };
+    for name in names {
+        let mut bench = place.cargo();
+        bench.args(["run", "--release", "--locked", "--package", "mesh-benches", "--bin", name, "--"]);
+        bench.args(arguments).env("MESH_NATS_SERVER", &tools.nats_server);
+        shell::run(&mut bench).map_err(|source| Error::Bench { source })?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
