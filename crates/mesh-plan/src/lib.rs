@@ -27,9 +27,11 @@ mod nearest;
 mod ports;
 mod rules;
 mod scope;
+mod shipped;
 mod texts;
 
 pub use assignments::LIMIT as ASSIGNMENT_LIMIT;
 pub use description::{Catalog, Description, Facts, FileEntry};
 pub use diff::{Change, diff};
 pub use plan::{Content, Outcome, Plan, plan};
+pub use shipped::shipped;

@@ -29,6 +29,11 @@ pub(crate) fn advice<'a>(word: &str, what: &str, known: impl IntoIterator<Item =
     }
 }
 
+/// One more way out.
+pub(crate) fn or(help: &str, more: &str) -> String {
+    if help.ends_with('?') { format!("{help} Or {more}") } else { format!("{help}; or {more}") }
+}
+
 /// Words in a row, not all of them where they are many.
 pub(crate) fn listed<T: AsRef<str>>(words: &[T]) -> String {
     const MOST: usize = 20;

@@ -107,6 +107,8 @@ pub fn plan(
     for rule in WARNINGS {
         rule(&model, &mut warnings);
     }
+    // What is not used may be what was misspelt where it is used.
+    warnings.retain(|warning| !refusals.iter().any(|refusal| refusal.file == warning.file));
     let mut plan = None;
     if let (true, Some(mesh)) = (refusals.is_empty(), &model.mesh.mesh) {
         let made = put_together(&model, mesh, &handed, previous);

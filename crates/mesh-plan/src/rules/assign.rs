@@ -3,7 +3,7 @@
 use mesh_model::refusal::{Code, Refusal};
 
 use crate::model::{Model, wanted};
-use crate::nearest::advice;
+use crate::nearest::{advice, or};
 
 /// `unknown-module`: one that neither lies in the folder nor ships with mesh.
 pub(crate) fn unknown_modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
@@ -29,7 +29,7 @@ pub(crate) fn unknown(
     known.dedup();
     let mut help = advice(name, "module in this folder, and none ships with mesh", known);
     if let Ok(module) = name.parse() {
-        help.push_str(&format!("; or make it: {}", wanted(&module)));
+        help = or(&help, &format!("make it: {}", wanted(&module)));
     }
     let mut refusal = model.source.refuse(Code::UnknownModule, span, message, help);
     refusal.name = Some(name.to_owned());
@@ -57,7 +57,7 @@ pub(crate) fn unknown_node(
     message: String,
 ) -> Refusal {
     let known = model.mesh.nodes.keys().map(|node| node.as_str());
-    let help = format!("{}; or add `{name}: {{address: …}}` to `nodes`", advice(name, "node", known));
+    let help = or(&advice(name, "node", known), &format!("add `{name}: {{address: …}}` to `nodes`"));
     let mut refusal = model.source.refuse(Code::UnknownNode, span, message, help);
     refusal.node = name.parse().ok();
     refusal.name = Some(name.to_owned());

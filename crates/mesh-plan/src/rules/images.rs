@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mesh_model::refusal::{Code, Refusal};
 
 use crate::model::Model;
-use crate::nearest::advice;
+use crate::nearest::{advice, or};
 
 /// The name of an image without its tag or digest, where it is one of ours: it has no registry before it.
 fn ours(image: &str) -> Option<&str> {
@@ -29,7 +29,7 @@ pub(crate) fn not_built(model: &Model<'_>, out: &mut Vec<Refusal>) {
                 format!("declare it where it is built: `images: {{{wanted}: {{containerfile: …}}}}`");
             let help = match built.is_empty() {
                 true => declare,
-                false => format!("{}; or {declare}", advice(wanted, "image", built.iter().copied())),
+                false => or(&advice(wanted, "image", built.iter().copied()), &declare),
             };
             let mut refusal = module.source.refuse(Code::ImageNotBuilt, &image.span, message, help);
             refusal.name = Some(wanted.to_owned());

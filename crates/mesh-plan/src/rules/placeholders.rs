@@ -12,7 +12,7 @@ use mesh_model::refusal::{Code, Refusal};
 use super::fields;
 use crate::manifest::SettingType;
 use crate::model::{Model, Module};
-use crate::nearest::{advice, listed, nearest};
+use crate::nearest::{advice, listed, nearest, or};
 use crate::text::Text;
 use crate::texts::{Spot, texts};
 
@@ -85,7 +85,7 @@ impl Check<'_, '_> {
                     Code::UnknownKind,
                     word,
                     message,
-                    format!("{help}; a `${{` that stands for itself is `$${{`"),
+                    or(&help, "write `$${` for a `${` that stands for itself"),
                 )
             }
             FaultKind::Filter(word) => {
@@ -219,7 +219,7 @@ impl Check<'_, '_> {
         let message = format!("`${{{kind}.{name}}}`: there is no {what} `{name}`");
         let mut help = advice(name, what, known.iter().copied());
         if kind == Kind::Secret && nearest(name, known.iter().copied()).is_none() {
-            help.push_str(&format!("; or declare it: `secrets: {{{name}: {{}}}}`"));
+            help = or(&help, &format!("declare it: `secrets: {{{name}: {{}}}}`"));
         }
         wrong(code, name, message, help)
     }

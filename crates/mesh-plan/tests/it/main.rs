@@ -4,3 +4,4 @@
 
 mod case;
 mod cases;
+mod quickstart;
