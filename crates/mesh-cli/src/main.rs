@@ -1,3 +1,62 @@
-//! The one program: arguments, words, exit codes.
+//! The one program: arguments, words, exit codes; no decisions.
+//!
+//! Each command is a file of [`commands`]. What they share, in reading order: [`arguments`] (which commands there are),
+//! [`screen`] and [`table`] (where words go, and how they stand), [`exit`] (how a command ends), [`reach`] (where the bus
+//! is), [`planning`] and [`upload`] (a description, planned and handed over), [`provisioning`], [`look`] and [`status`] (how
+//! the mesh stands), [`wait`] and [`progress`] (until it stands well).
 
-fn main() {}
+mod age;
+mod arguments;
+mod commands;
+mod exit;
+mod look;
+mod planning;
+mod progress;
+mod provisioning;
+mod reach;
+mod screen;
+mod status;
+mod table;
+mod upload;
+mod wait;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use mesh_model::wire::What;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::{Exit, Failure};
+use crate::screen::Screen;
+
+fn main() -> ExitCode {
+    let Arguments { command } = Arguments::parse();
+    let screen = Screen::of_process();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return screen.end(Err(Failure::new(error))),
+    };
+    let ended = runtime.block_on(run(command, &screen));
+    // A read of standard input may never end, and nobody waits for it any more.
+    runtime.shutdown_background();
+    screen.end(ended)
+}
+
+async fn run(command: Command, screen: &Screen) -> Result<Exit, Failure> {
+    match command {
+        Command::Check(args) => commands::check::run(args, screen),
+        Command::Plan(args) => commands::plan::run(args, screen).await,
+        Command::Apply(args) => commands::apply::run(args, screen).await,
+        Command::Status(args) => commands::status::run(args, screen).await,
+        Command::Provisioning(args) => commands::provisioning::run(args, screen).await,
+        Command::Needs(args) => commands::provisioning::short(What::Needs, args, screen).await,
+        Command::Applied(args) => commands::provisioning::short(What::Applied, args, screen).await,
+        Command::Collect(args) => commands::provisioning::short(What::Collect, args, screen).await,
+        Command::Registry(args) => commands::provisioning::short(What::Registry, args, screen).await,
+        Command::Secret(args) => commands::secret::run(args, screen).await,
+        Command::Logs(args) => commands::logs::run(args, screen).await,
+        Command::Modules(args) => commands::modules::run(args, screen),
+        Command::Explain(args) => commands::explain::run(&args, screen),
+        Command::Completions(args) => commands::completions::run(&args, screen),
+    }
+}

@@ -1,0 +1,42 @@
+//! `mesh secret`: what the vault has (never what it says), what an operator supplies, and, on a node itself, what it says.
+
+mod list;
+mod prompt;
+mod reveal;
+mod set;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::{Exit, Failure};
+use crate::screen::Screen;
+
+/// What is done about secrets.
+#[derive(Debug, Args)]
+pub(crate) struct SecretArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what the vault has and what it waits for; never what a secret says
+    List(list::ListArgs),
+    /// Supply a secret that a manifest declares with `supplied: true`
+    ///
+    /// The value is asked for without an echo, or read from standard input where that is no terminal; one line break
+    /// at its end is left out. It is sealed here, to each node that the module runs on, and can be read there alone.
+    Set(set::SetArgs),
+    /// Print what a secret says, on the node that it is sealed to
+    ///
+    /// It is opened with the key of the node, which never leaves the node's state folder, so this works there alone.
+    Reveal(reveal::RevealArgs),
+}
+
+/// Does it.
+pub(crate) async fn run(args: SecretArgs, screen: &Screen) -> Result<Exit, Failure> {
+    match args.command {
+        Command::List(args) => list::run(args, screen).await,
+        Command::Set(args) => set::run(args, screen).await,
+        Command::Reveal(args) => reveal::run(args, screen).await,
+    }
+}

@@ -1,0 +1,95 @@
+//! `mesh secret list`: what there is, under which name, for whom; nothing of what a secret says.
+
+use std::path::Path;
+
+use clap::Args;
+use mesh_bus::Bus;
+use mesh_bus::verb::{AskError, ask};
+use mesh_model::name::{ModuleName, NodeName};
+use mesh_model::wire::{ListAnswer, ListAsk, V1, VaultEntry, VaultOrigin, VaultState};
+use mesh_seal::Recipient;
+
+use crate::arguments::Format;
+use crate::exit::{Exit, Failure};
+use crate::reach::BusArgs;
+use crate::screen::{Screen, Tone};
+use crate::table::{Cell, Table};
+
+/// How the list is narrowed.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// What concerns this node alone
+    #[arg(long)]
+    node: Option<NodeName>,
+    /// What concerns this module alone
+    #[arg(long)]
+    module: Option<ModuleName>,
+    /// How it is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: ListArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let bus = args.bus.connect(Path::new("")).await?;
+    let mut entries = all(&bus).await?;
+    entries.retain(|entry| {
+        args.node.as_ref().is_none_or(|node| *node == entry.node)
+            && args.module.as_ref().is_none_or(|module| *module == entry.module)
+    });
+    match args.format {
+        Format::Json => screen.print_json(&ListAnswer { v: V1, entries, next: None })?,
+        Format::Text if entries.is_empty() => screen.say("there is nothing"),
+        Format::Text => screen.print(table(&entries).drawn(screen))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Every page.
+async fn all(bus: &Bus) -> Result<Vec<VaultEntry<Recipient>>, AskError> {
+    let mut entries = Vec::new();
+    let mut question = ListAsk::default();
+    loop {
+        let page: ListAnswer<Recipient> = ask(bus, "mesh-vault.list", &question).await?;
+        entries.extend(page.entries);
+        match page.next {
+            Some(next) if question.after.as_ref() != Some(&next) => question.after = Some(next),
+            _ => return Ok(entries),
+        }
+    }
+}
+
+fn table(entries: &[VaultEntry<Recipient>]) -> Table {
+    let mut table = Table::new(["NODE", "MODULE", "NAME", "MADE BY", "STATE", "SEALED TO"]);
+    for entry in entries {
+        let origin = match (entry.origin, &entry.provider) {
+            (VaultOrigin::Supplied, _) => "an operator".to_owned(),
+            (VaultOrigin::Credential, Some(provider)) => {
+                format!("vault, for {}@{}", provider.module, provider.node)
+            }
+            _ => "vault".to_owned(),
+        };
+        let recipients: Vec<&str> = entry.recipients.keys().map(NodeName::as_str).collect();
+        table.row([
+            (&entry.node).into(),
+            (&entry.module).into(),
+            (&entry.name).into(),
+            origin.into(),
+            state(entry.state),
+            recipients.join(", ").into(),
+        ]);
+        if let Some(why) = &entry.why {
+            table.note(why);
+        }
+    }
+    table
+}
+
+fn state(state: VaultState) -> Cell {
+    match state {
+        VaultState::Live => Cell::toned("live", Tone::Good),
+        VaultState::Waiting => Cell::toned("waiting", Tone::Waiting),
+        VaultState::Unwanted => Cell::toned("unwanted", Tone::Quiet),
+    }
+}

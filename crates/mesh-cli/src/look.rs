@@ -1,0 +1,120 @@
+//! Looks at the mesh over the bus: asks the controller and the provisioner, and reads what is assigned.
+//!
+//! What is assigned is read again only when the plan has moved on: it is as long as the mesh is large.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mesh_bus::account::Usage;
+use mesh_bus::kv::Entry;
+use mesh_bus::mirror::{Freshness, MirrorError};
+use mesh_bus::verb::ask;
+use mesh_bus::{Bucket, Bus, Mirror};
+use mesh_model::digest::Digest;
+use mesh_model::key::{KeyError, ModuleKey};
+use mesh_model::wire::{Applied, ProvisioningAsk, StatusAnswer, What};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::exit::{Exit, Failure};
+use crate::provisioning;
+use crate::status::{Assigned, Status};
+
+/// How long a bucket may take to be read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why what is assigned could not be read.
+#[derive(Debug, Error)]
+enum LookError {
+    #[error("cannot read the bucket {bucket}")]
+    Bucket { bucket: Bucket, source: MirrorError },
+    #[error("the bucket {bucket} was not read within {} seconds", PATIENCE.as_secs())]
+    Slow { bucket: Bucket },
+    #[error("the key {key} of {bucket} is out of shape")]
+    Key { bucket: Bucket, key: String, source: KeyError },
+    #[error("the value of {key} in {bucket} cannot be read")]
+    Value { bucket: Bucket, key: String, source: serde_json::Error },
+}
+
+impl From<LookError> for Failure {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Bucket { .. } | LookError::Slow { .. } => Self::new(error).exit(Exit::Unreachable),
+            LookError::Key { .. } | LookError::Value { .. } => Self::new(error),
+        }
+    }
+}
+
+/// Somebody who looks again and again.
+#[derive(Debug)]
+pub(crate) struct Looker {
+    bus: Bus,
+    /// What was assigned when a plan was in effect and the buckets said so.
+    known: Option<(Digest, Assigned)>,
+}
+
+impl Looker {
+    /// Over this connection.
+    pub(crate) fn new(bus: &Bus) -> Self {
+        Self { bus: bus.clone(), known: None }
+    }
+
+    /// How the mesh stands now.
+    pub(crate) async fn look(&mut self) -> Result<Status, Failure> {
+        let controller: StatusAnswer =
+            ask(&self.bus, "mesh-controller.status", &serde_json::json!({})).await?;
+        let question = ProvisioningAsk { what: What::Applied, ..ProvisioningAsk::default() };
+        let applied = provisioning::whole(&self.bus, question).await?.entries;
+        // One that this program cannot read counts as not told, and so as not taken up.
+        let applied = applied.iter().filter_map(|entry| Applied::deserialize(entry).ok()).collect();
+        let assigned = self.assigned(&controller).await?;
+        Ok(Status::of(controller, &assigned, applied))
+    }
+
+    async fn assigned(&mut self, controller: &StatusAnswer) -> Result<Assigned, Failure> {
+        let plan = controller.plan.as_ref().map(|plan| &plan.id);
+        if let (Some((known, assigned)), Some(plan)) = (&self.known, plan)
+            && known == plan
+        {
+            return Ok(assigned.clone());
+        }
+        let assigned = assigned(&self.bus).await?;
+        let known = plan.filter(|_| controller.in_step);
+        self.known = known.map(|plan| (plan.clone(), assigned.clone()));
+        Ok(assigned)
+    }
+}
+
+/// The digests of all assignments.
+async fn assigned(bus: &Bus) -> Result<Assigned, Failure> {
+    /// All that is read of one.
+    #[derive(Deserialize)]
+    struct Said {
+        digest: Digest,
+    }
+
+    let bucket = Bucket::assignments();
+    let mut assigned = Assigned::new();
+    for (key, entry) in whole(bus, &bucket).await? {
+        let (bucket, value) = (bucket.clone(), serde_json::from_slice(&entry.value));
+        let Said { digest } =
+            value.map_err(|source| LookError::Value { bucket: bucket.clone(), key: key.clone(), source })?;
+        let place: ModuleKey = key.parse().map_err(|source| LookError::Key { bucket, key, source })?;
+        assigned.insert(place, digest);
+    }
+    Ok(assigned)
+}
+
+/// All that a bucket holds, read once.
+pub(crate) async fn whole(bus: &Bus, bucket: &Bucket) -> Result<BTreeMap<String, Entry>, Failure> {
+    let mirror = Mirror::open(bus, bucket.clone(), ">", Usage::read());
+    let read = tokio::time::timeout(PATIENCE, mirror.ready()).await;
+    let fresh = mirror.freshness().borrow().clone();
+    match (read, fresh) {
+        (Ok(()), _) => Ok((*mirror.snapshot()).clone()),
+        (Err(_), Freshness::Stale(source)) => {
+            Err(LookError::Bucket { bucket: bucket.clone(), source }.into())
+        }
+        (Err(_), _) => Err(LookError::Slow { bucket: bucket.clone() }.into()),
+    }
+}
