@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Timestamp, V1};
 use crate::digest::Digest;
-use crate::name::{ModuleName, NodeName, OperatorName};
+use crate::name::{ModuleName, NodeName, OperatorName, ServiceName};
 use crate::refusal::Refusal;
 
 /// How long a part of a file is, but for the last: in bytes.
@@ -119,7 +119,7 @@ pub enum Effect {
     Applied,
 }
 
-/// What a plan changes for one module on one node.
+/// What a plan changes for one module on one node: what `mesh_plan::diff` says, in the words of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The node.
@@ -130,6 +130,16 @@ pub struct Change {
     pub change: ChangeKind,
     /// What is different, a line each.
     pub why: Vec<String>,
+    /// What happens to its services: `start`, `stop`, `restart`, `reload`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub services: BTreeMap<ServiceName, String>,
+    /// What happens to its secrets and credentials, by `secret.<name>` and by the name of the need: `made`, `kept`,
+    /// `remade`, `withdrawn`, `supplied`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub credentials: BTreeMap<String, String>,
+    /// What stays behind.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub stays: Vec<String>,
 }
 
 /// What happens to a module on a node.
