@@ -1,0 +1,153 @@
+//! What the mirror touches: the bus, as one trait of two methods, and the real one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use mesh_bus::account::Usage;
+use mesh_bus::bucket::{self, BucketError};
+use mesh_bus::kv::KvError;
+use mesh_bus::mirror::{Entries, Freshness, MirrorError};
+use mesh_bus::{Bucket, Bus, Kv, Mirror};
+use mesh_model::digest::Digest;
+use mesh_model::key::ModuleKey;
+use mesh_model::name::ModuleName;
+use mesh_model::wire::Assignment;
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+use crate::contents::{Contents, ContentsError};
+use crate::observed::Observed;
+use crate::roster::{Roster, RosterError};
+use crate::steps::Step;
+
+/// Why the bus could not be looked at, or a step not be taken.
+#[derive(Debug, Error)]
+pub enum WorldError {
+    /// A bucket could not be read.
+    #[error("cannot look at what the bus says")]
+    Look(#[from] MirrorError),
+    /// A provider's bucket could not be looked for, or made.
+    #[error("cannot see to the buckets of providers")]
+    Bound(#[from] BucketError),
+    /// A key could not be written.
+    #[error("cannot mirror the plan into the bus")]
+    Write(#[from] KvError),
+    /// A content could not be kept.
+    #[error("cannot keep the content of a file")]
+    Keep(#[from] ContentsError),
+    /// An account could not be given its grants.
+    #[error("cannot give an account its grants")]
+    Grant(#[from] RosterError),
+}
+
+/// The bus, as the mirror sees it.
+pub trait World: Send + Sync {
+    /// What it says.
+    fn look(&self) -> impl Future<Output = Result<Observed, WorldError>> + Send;
+
+    /// Takes one step.
+    fn take(&self, step: &Step) -> impl Future<Output = Result<(), WorldError>> + Send;
+
+    /// The bus may have lost what was not read back: take no step for taken that it does not show.
+    fn distrust(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// The real bus.
+#[derive(Debug)]
+pub struct BusWorld {
+    bus: Bus,
+    contents: Arc<Contents>,
+    roster: Arc<Roster>,
+    assured: Mutex<Assured>,
+}
+
+/// What was made sure of, and is not read back at each look.
+#[derive(Debug, Default)]
+struct Assured {
+    buckets: BTreeSet<ModuleName>,
+    contents: BTreeSet<Digest>,
+}
+
+impl BusWorld {
+    /// Nothing is asked yet.
+    #[must_use]
+    pub fn new(bus: Bus, contents: Arc<Contents>, roster: Arc<Roster>) -> Self {
+        Self { bus, contents, roster, assured: Mutex::default() }
+    }
+
+    /// All that nodes and providers tell: the keys of each bucket.
+    async fn told(&self) -> Result<BTreeMap<Bucket, BTreeSet<String>>, WorldError> {
+        let mut buckets = vec![Bucket::needs(), Bucket::applied(), Bucket::collect()];
+        buckets.extend(bucket::bound(&self.bus).await?);
+        let keys = try_join_all(buckets.into_iter().map(|bucket| keys(&self.bus, bucket))).await?;
+        Ok(keys.into_iter().collect())
+    }
+
+    async fn put(&self, bucket: Bucket, key: &ModuleKey, bytes: &Bytes) -> Result<(), KvError> {
+        Kv::new(&self.bus, bucket).put(key, bytes.clone()).await.map(drop)
+    }
+}
+
+/// All that a bucket holds now.
+async fn whole(bus: &Bus, bucket: Bucket) -> Result<Entries, MirrorError> {
+    let mirror = Mirror::open(bus, bucket, ">", Usage::read());
+    let mut freshness = mirror.freshness();
+    let read = freshness.wait_for(|freshness| *freshness != Freshness::Empty).await;
+    match read.as_deref() {
+        Ok(Freshness::Stale(error)) => Err(error.clone()),
+        // The sender lives as long as the mirror.
+        _ => Ok(mirror.snapshot()),
+    }
+}
+
+/// The keys of a bucket.
+async fn keys(bus: &Bus, bucket: Bucket) -> Result<(Bucket, BTreeSet<String>), MirrorError> {
+    let entries = whole(bus, bucket.clone()).await?;
+    Ok((bucket, entries.keys().cloned().collect()))
+}
+
+impl World for BusWorld {
+    async fn look(&self) -> Result<Observed, WorldError> {
+        let assignments = whole(&self.bus, Bucket::assignments());
+        let settings = whole(&self.bus, Bucket::config());
+        let (assignments, settings) = tokio::try_join!(assignments, settings)?;
+        let names = |value: &Bytes| serde_json::from_slice::<Assignment>(value).ok().map(|read| read.digest);
+        let assured = self.assured.lock().await;
+        Ok(Observed {
+            assignments: assignments.iter().map(|(k, entry)| (k.clone(), names(&entry.value))).collect(),
+            settings: settings.iter().map(|(k, entry)| (k.clone(), Digest::of(&entry.value))).collect(),
+            buckets: assured.buckets.clone(),
+            contents: assured.contents.clone(),
+            granted: self.roster.granted().await,
+            told: self.told().await?,
+        })
+    }
+
+    async fn take(&self, step: &Step) -> Result<(), WorldError> {
+        match step {
+            Step::Keep { digest, bytes } => {
+                self.contents.keep(bytes).await?;
+                self.assured.lock().await.contents.insert(digest.clone());
+            }
+            Step::Make(provider) => {
+                bucket::ensure(&self.bus, &[Bucket::bound(provider)]).await?;
+                self.assured.lock().await.buckets.insert(provider.clone());
+            }
+            Step::Widen(grants) | Step::Narrow(grants) => self.roster.grant(grants).await?,
+            Step::Set { key, bytes, .. } => self.put(Bucket::config(), key, bytes).await?,
+            Step::Assign { key, bytes, .. } => self.put(Bucket::assignments(), key, bytes).await?,
+            Step::Unassign(key) => Kv::new(&self.bus, Bucket::assignments()).delete(key).await?,
+            Step::Unset(key) => Kv::new(&self.bus, Bucket::config()).delete(key).await?,
+            Step::Prune(bucket, key) => Kv::new(&self.bus, bucket.clone()).delete(key).await?,
+        }
+        Ok(())
+    }
+
+    async fn distrust(&self) {
+        *self.assured.lock().await = Assured::default();
+        self.roster.forget_granted().await;
+    }
+}
