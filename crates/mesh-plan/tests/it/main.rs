@@ -4,4 +4,5 @@
 
 mod case;
 mod cases;
+mod pages;
 mod quickstart;
