@@ -10,6 +10,8 @@
 pub mod config;
 pub mod contents;
 pub mod desired;
+#[cfg(test)]
+mod fixture;
 mod keep;
 pub mod mirror;
 pub mod observed;

@@ -143,7 +143,8 @@ impl Control {
         let kv = Kv::new(&self.eye, Bucket::needs());
         for key in ["nowhere.x.config.y", "nowhere.x.config.z"] {
             kv.put(key, "{}").await.expect("the eye may write");
-            until("the mirror looks", || async { kv.get(key).await.expect("the eye may look").is_none() }).await;
+            until("the mirror looks", || async { kv.get(key).await.expect("the eye may look").is_none() })
+                .await;
         }
     }
 

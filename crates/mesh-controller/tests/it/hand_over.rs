@@ -7,7 +7,7 @@ use mesh_model::wire::{Listed, PART, UploadAsk};
 use crate::control::{Control, Mesh};
 
 fn long() -> Vec<u8> {
-    (0..PART * 2 + 1000).map(|i| u8::try_from(i % 251).unwrap()).collect()
+    (0..PART * 2 + 1000).map(|i| u8::try_from(i % 251).expect("less than 256")).collect()
 }
 
 fn part(content: &[u8], part: usize) -> UploadAsk {
