@@ -58,7 +58,7 @@ async fn a_change_is_taken_up_and_a_file_that_cannot_be_read_changes_nothing() {
 
 #[tokio::test]
 async fn with_nothing_to_do_the_server_is_not_asked_anything() {
-    let server = Server::start(&[]);
+    let server = Server::start(&["autovacuum=off"]);
     server.deliver(&[consumer("notes", "attic", "notes", &[("a1", "one")])]);
     let _watching = server.watch();
     server.answers_until(|answers| answers.contains_key("notes@attic")).await;
