@@ -23,6 +23,8 @@ const KEEPER: Duration = Duration::from_secs(15);
 /// What has no keeper any more gets this long before it is killed.
 const ASKED: Duration = Duration::from_secs(2);
 const KILLED: Duration = Duration::from_secs(10);
+/// What is dead gets this long to be waited for.
+const BURIED: Duration = Duration::from_secs(5);
 
 /// Ends everything that any record of this host names, or that carries a mark which ends so.
 pub(super) async fn end_all(layout: &Layout, mark_end: String) {
@@ -35,6 +37,7 @@ pub(super) async fn end_all(layout: &Layout, mark_end: String) {
     keepers.join_all().await;
     let named: Vec<Record> = records.iter().map(|(_, record)| record.clone()).collect();
     end_found(|| found(&named, |mark| mark.ends_with(&mark_end))).await;
+    waited_for(&named).await;
     for (path, _) in records {
         forget(&path);
     }
@@ -44,6 +47,7 @@ pub(super) async fn end_all(layout: &Layout, mark_end: String) {
 pub(super) async fn end_one(record: &Path, mark: &str) {
     let named: Vec<Record> = read(record).into_iter().collect();
     end_found(|| found(&named, |carried| carried == mark)).await;
+    waited_for(&named).await;
     forget(record);
 }
 
@@ -109,6 +113,19 @@ async fn end_found(find: impl Fn() -> Vec<Process>) {
         for process in left {
             let _ = processes::signal(process.pid, what);
         }
+        sleep(LOOK).await;
+    }
+}
+
+/// Until somebody has waited for the dead, too: a server that finds its predecessor's number in a file, and a process of
+/// that number, takes it to be running (PostgreSQL does), and some first processes are slow at it.
+async fn waited_for(records: &[Record]) {
+    let is_there = |record: &Record| {
+        let Known { pid, started } = record.service;
+        processes::look(pid).is_some_and(|process| process.started == started)
+    };
+    let until = Instant::now() + BURIED;
+    while records.iter().any(is_there) && Instant::now() < until {
         sleep(LOOK).await;
     }
 }

@@ -95,6 +95,11 @@ impl Killable {
         Self(command.stdin(Stdio::null()).spawn().unwrap())
     }
 
+    /// It does nothing more, until it is killed.
+    pub(crate) fn freeze(&self) {
+        signal("-STOP", self.0.id());
+    }
+
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -127,7 +132,10 @@ pub(crate) async fn service_is(host: &Host, name: &str, is: impl Fn(&ServiceStat
         .wait_for(|states| states.get("box").and_then(|module| module.services.get(name)).is_some_and(&is));
     match tokio::time::timeout(PATIENCE, found).await {
         Ok(states) => states.unwrap()["box"].services[name].clone(),
-        Err(_) => panic!("`{name}` never became so: {:#?}", *host.states().borrow()),
+        Err(_) => {
+            let said = mesh_node::host::logs::tail(&host.layout().log("box", name), 30);
+            panic!("`{name}` never became so: {:#?}\nit said: {said:#?}", *host.states().borrow())
+        }
     }
 }
 
@@ -189,6 +197,10 @@ pub(crate) async fn pid(bench: &Bench, name: &str) -> i32 {
 }
 
 pub(crate) fn kill_9(pid: i32) {
+    signal("-9", u32::try_from(pid).unwrap());
+}
+
+fn signal(signal: &str, pid: u32) {
     assert!(pid > 1);
-    assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }

@@ -51,8 +51,8 @@ async fn a_node_that_starts_ends_what_a_killed_node_with_killed_shims_has_left()
     let bench = Bench::new();
     let mut node = bench.node(&script(&bench));
     let (main, away) = (pid(&bench, "main").await, pid(&bench, "away").await);
-    let shim = parent(main);
-    kill_9(shim);
+    node.freeze();
+    kill_9(parent(main));
     node.kill();
     assert!(is_alive(away), "nobody was left to end it");
     let host = bench.host().await;
@@ -70,6 +70,7 @@ async fn what_stayed_in_the_session_is_found_without_a_mark() {
     );
     let mut node = bench.node(&script);
     let (main, child) = (pid(&bench, "main").await, pid(&bench, "child").await);
+    node.freeze();
     kill_9(parent(main));
     node.kill();
     assert!(is_alive(child), "nobody was left to end it");
