@@ -8,11 +8,14 @@
 use std::fmt;
 
 use mesh_model::name::ModuleName;
-use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::client::{Bus, RequestError};
+
+mod survey;
+
+pub use survey::{bound, keys, purge};
 
 /// The longest value, in bytes.
 pub const MAX_VALUE: usize = 512 * 1024;
@@ -134,11 +137,11 @@ impl fmt::Display for Bucket {
     }
 }
 
-/// Why a bucket could not be made.
+/// Why a bucket could not be made, or surveyed.
 #[derive(Debug, Error)]
 pub enum BucketError {
     /// The server could not be asked.
-    #[error("cannot make the bucket {bucket}")]
+    #[error("cannot see to the bucket {bucket}")]
     Ask {
         /// The bucket.
         bucket: String,
@@ -147,7 +150,7 @@ pub enum BucketError {
         source: RequestError,
     },
     /// The server refused.
-    #[error("the server refused to make the bucket {bucket}: {why}")]
+    #[error("the server refused what was asked of the bucket {bucket}: {why}")]
     Refused {
         /// The bucket.
         bucket: String,
@@ -175,48 +178,6 @@ pub async fn ensure(bus: &Bus, buckets: &[Bucket]) -> Result<(), BucketError> {
         }
     }
     Ok(())
-}
-
-/// The buckets of providers that there are, whoever still provides. For users of `BUS` alone.
-///
-/// # Errors
-/// Where the server cannot be asked, or its answer cannot be read.
-pub async fn bound(bus: &Bus) -> Result<Vec<Bucket>, BucketError> {
-    let (mut buckets, mut seen) = (Vec::new(), 0);
-    loop {
-        let names = names(bus, seen).await?;
-        let bound = names.streams.iter().filter_map(|stream| stream.strip_prefix("KV_"));
-        buckets.extend(bound.filter(|name| name.ends_with("_bound")).filter_map(Bucket::named));
-        seen += names.streams.len();
-        if names.streams.is_empty() || seen >= names.total {
-            return Ok(buckets);
-        }
-    }
-}
-
-/// A page of the names of streams.
-#[derive(Deserialize)]
-struct Names {
-    total: usize,
-    #[serde(default, deserialize_with = "nothing_for_null")]
-    streams: Vec<String>,
-}
-
-fn nothing_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-async fn names(bus: &Bus, seen: usize) -> Result<Names, BucketError> {
-    let failed = |why: String| BucketError::Refused { bucket: "*_bound".to_owned(), why };
-    let (subject, ask) = (format!("{}.STREAM.NAMES", bus.api()), json!({ "offset": seen }).to_string());
-    let answer = bus
-        .request(subject, None, ask.into())
-        .await
-        .map_err(|source| BucketError::Ask { bucket: "*_bound".to_owned(), source })?;
-    match crate::client::api_error(&answer.payload) {
-        Some((_, why)) => Err(failed(why)),
-        None => serde_json::from_slice(&answer.payload).map_err(|error| failed(error.to_string())),
-    }
 }
 
 fn refused(bucket: &Bucket, why: String) -> BucketError {
