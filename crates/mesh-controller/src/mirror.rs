@@ -62,6 +62,10 @@ pub async fn run<W: World>(world: &W, wires: Wires, stop: CancellationToken) {
         joins.mark_unchanged();
         let joined =
             Joined { nodes: roster.nodes().await.into_keys().collect(), operators: roster.operators().await };
+        if let Some(observed) = &mut observed {
+            // Whoever joins is granted the least by the roster itself.
+            observed.granted = roster.granted().await;
+        }
         let wait = match pass(world, &target, &joined, &mut observed).await {
             Ok(()) => {
                 pause = BACK_OFF.0;

@@ -7,23 +7,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use mesh_bus::authority::Clock;
-use mesh_bus::kv::{Entry, KvError};
+use mesh_bus::bucket::BucketError;
+use mesh_bus::kv::KvError;
 use mesh_bus::verb::VerbError;
 use mesh_bus::{Bucket, Bus, Kv};
-use mesh_model::digest::Digest;
 use mesh_model::name::{NodeName, SeatName};
-use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listed, Listing, PlanRecord, Timestamp, V1};
+use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listing, PlanRecord, Timestamp};
 use mesh_plan::{Catalog, Description, Facts, FileEntry, Outcome, Plan, description};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 
 use crate::contents::{Contents, ContentsError};
 use crate::roster::Roster;
 
+mod again;
 mod answer;
+mod sweep;
 
 /// The key of the plan in effect.
 const CURRENT: &str = "current";
@@ -39,6 +39,9 @@ pub enum PlanningError {
     /// A content could not be read.
     #[error("cannot read the description of the plan in effect")]
     Contents(#[from] ContentsError),
+    /// What is not needed could not be swept out.
+    #[error("cannot sweep out what no plan needs")]
+    Sweep(#[from] BucketError),
     /// What stands there cannot be read.
     #[error("{key} of {} cannot be read", Bucket::plan())]
     Shape {
@@ -71,13 +74,6 @@ pub struct Target {
     pub record: Option<PlanRecord>,
     /// Why it cannot be worked with: what was mirrored before is left as it is.
     pub why: Option<String>,
-}
-
-/// The listing of a plan's description, in `mesh-controller_plan` under the description's digest: what a start plans again from.
-#[derive(Debug, Serialize, Deserialize)]
-struct Pointer {
-    v: V1,
-    listing: Listed,
 }
 
 /// What is known of the plan in effect.
@@ -134,86 +130,10 @@ impl Planning {
         self.targets.subscribe()
     }
 
-    /// Reads the plan in effect, and plans its description again.
-    ///
-    /// # Errors
-    /// Where the record cannot be read. What is wrong with its description is told in the target.
-    pub async fn load(&self) -> Result<(), PlanningError> {
-        let mut current = self.current.lock().await;
-        *current = self.read_current().await?;
-        let Some(in_effect) = current.as_mut() else { return Ok(()) };
-        let why = match self.plan_again(in_effect).await {
-            Ok(()) => None,
-            Err(error) => Some(with_causes(&error)),
-        };
-        self.tell(in_effect, why);
-        Ok(())
-    }
-
-    /// The seats are held by these nodes from now on: what the plan in effect says of them is planned again.
-    pub async fn note_seats(&self, seats: BTreeMap<SeatName, NodeName>) {
-        let mut current = self.current.lock().await;
-        if !self.seats.send_if_modified(|held| std::mem::replace(held, seats.clone()) != seats) {
-            return;
-        }
-        let Some(in_effect) = current.as_mut() else { return };
-        match self.plan_again(in_effect).await {
-            Ok(()) => self.tell(in_effect, None),
-            Err(error) => {
-                tracing::error!(error = %with_causes(&error), "the plan in effect cannot be planned again")
-            }
-        }
-    }
-
+    /// Hands the plan in effect to the mirror.
     fn tell(&self, in_effect: &InEffect, why: Option<String>) {
         let plan = in_effect.planned.as_ref().map(|(_, plan)| Arc::clone(plan));
         self.targets.send_replace(Target { plan, record: Some(in_effect.record.clone()), why });
-    }
-
-    async fn read_current(&self) -> Result<Option<InEffect>, PlanningError> {
-        let Some(Entry { revision, value }) = self.kv.get(CURRENT).await? else { return Ok(None) };
-        let record = serde_json::from_slice(&value)
-            .map_err(|source| PlanningError::Shape { key: CURRENT.to_owned(), source })?;
-        Ok(Some(InEffect { record, revision, planned: None }))
-    }
-
-    /// Plans what is in effect, with what was known then and the seats as they are now.
-    async fn plan_again(&self, in_effect: &mut InEffect) -> Result<(), PlanningError> {
-        let record = &in_effect.record;
-        let description = match in_effect.planned.take() {
-            Some((description, _)) => description,
-            None => self.describe_again(&record.description).await?,
-        };
-        let facts = Facts {
-            roots: record.roots.clone(),
-            held: record.held.clone(),
-            seats: self.seats.borrow().clone(),
-        };
-        let outcome = mesh_plan::plan(&description, &self.catalog, Some(record), &facts);
-        let Some(plan) = outcome.plan else {
-            let first =
-                outcome.refusals.first().map(|r| format!("{}: {}", r.code, r.message)).unwrap_or_default();
-            return Err(PlanningError::Refused { first });
-        };
-        in_effect.planned = Some((description, Arc::new(plan)));
-        Ok(())
-    }
-
-    async fn describe_again(&self, digest: &Digest) -> Result<Description, PlanningError> {
-        let shape = |key: &Digest| {
-            let key = key.to_string();
-            move |source| PlanningError::Shape { key, source }
-        };
-        let gone = |what: &str| PlanningError::Gone { what: what.to_owned() };
-        let pointer = self.kv.get(digest).await?.ok_or_else(|| gone("the listing"))?;
-        let pointer: Pointer = serde_json::from_slice(&pointer.value).map_err(shape(digest))?;
-        let listing = self.contents.read(&pointer.listing).await?.ok_or_else(|| gone("the listing"))?;
-        let listing: Listing = serde_json::from_slice(&listing).map_err(shape(&pointer.listing.digest))?;
-        let (description, missing) = self.describe(&listing).await?;
-        match missing.first() {
-            Some(path) => Err(gone(path)),
-            None => Ok(description),
-        }
     }
 
     /// A listing with its texts; beside it the paths whose texts are not there.
@@ -286,16 +206,6 @@ impl Planning {
         self.contents.forget_texts_but(&texts);
         *current = Some(in_effect);
         Ok(answer)
-    }
-
-    /// Keeps what a start will plan again from. Before the plan takes effect, so that none is ever in effect without.
-    async fn keep_listing(&self, listing: &Listing, record: &PlanRecord) -> Result<(), PlanningError> {
-        let bytes: Bytes = serde_json::to_vec(listing).expect("plain data serializes").into();
-        let listing = Listed { digest: Digest::of(&bytes), size: bytes.len() as u64 };
-        let pointer = serde_json::to_vec(&Pointer { v: V1, listing }).expect("plain data serializes");
-        let keep = async { self.contents.keep(&bytes).await.map_err(PlanningError::from) };
-        let point = async { self.kv.put(&record.description, pointer).await.map_err(PlanningError::from) };
-        tokio::try_join!(keep, point).map(drop)
     }
 
     /// The moment at which a plan takes effect; returns its revision.

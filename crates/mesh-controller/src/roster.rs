@@ -19,6 +19,7 @@ use mesh_model::wire::{NodeFacts, Timestamp, V1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use time::OffsetDateTime;
 use tokio::sync::{Mutex, watch};
 
 use crate::keep;
@@ -64,8 +65,9 @@ pub enum RosterError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     v: V1,
-    /// The public half of its bus key (`U…`).
-    pub user: String,
+    /// The public half of its bus key (`U…`); absent where it was let in by somebody else, and told its facts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub user: Option<String>,
     /// What it told of its machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub facts: Option<NodeFacts>,
@@ -74,11 +76,10 @@ pub struct Node {
     pub seen: Option<Timestamp>,
 }
 
-/// An operator who was let in.
+/// An operator who was let in. By which keys is not kept: each is signed by itself, with its own end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Operator {
     v: V1,
-    user: String,
 }
 
 #[derive(Debug, Default)]
@@ -126,13 +127,17 @@ impl Roster {
     pub async fn admit_node(&self, name: &NodeName, user: &str) -> Result<String, RosterError> {
         let mut state = self.state.lock().await;
         let account = Account::Node(name.clone());
-        match state.nodes.get(name) {
-            Some(node) if node.user == user => {}
+        let known = state.nodes.get(name).cloned();
+        match known.as_ref().and_then(|node| node.user.as_deref()) {
+            Some(has) if has == user => {}
             Some(_) => return Err(RosterError::OtherKey { account: account.to_string() }),
             None => {
-                let node = Node { v: V1, user: user.to_owned(), facts: None, seen: None };
+                let node = known.unwrap_or(Node { v: V1, user: None, facts: None, seen: None });
+                let node = Node { user: Some(user.to_owned()), ..node };
                 self.write("nodes", name.as_str(), &node)?;
-                self.stand(&mut state, Grants::of_node(name, &NodeReach::default())).await?;
+                if !state.granted.contains_key(&account) {
+                    self.stand(&mut state, Grants::of_node(name, &NodeReach::default())).await?;
+                }
                 state.nodes.insert(name.clone(), node);
                 self.changes.send_modify(|changes| *changes += 1);
             }
@@ -140,25 +145,45 @@ impl Roster {
         Ok(self.authority.admit(&account, user, None)?)
     }
 
-    /// Lets an operator in by their key; returns the token of the key.
+    /// Takes a node off: its account ends at once, with all that was signed for it, and it may join anew.
     ///
     /// # Errors
-    /// As [`Roster::admit_node`].
-    pub async fn admit_operator(&self, name: &OperatorName, user: &str) -> Result<String, RosterError> {
+    /// Where the server cannot be asked, or a file cannot be removed.
+    pub async fn remove_node(&self, name: &NodeName) -> Result<(), RosterError> {
         let mut state = self.state.lock().await;
-        let account = Account::Operator(name.clone());
-        match state.operators.get(name) {
-            Some(operator) if operator.user == user => {}
-            Some(_) => return Err(RosterError::OtherKey { account: account.to_string() }),
-            None => {
-                let operator = Operator { v: V1, user: user.to_owned() };
-                self.write("operators", name.as_str(), &operator)?;
-                self.stand(&mut state, Grants::of_operator(name, &OperatorReach::default())).await?;
-                state.operators.insert(name.clone(), operator);
-                self.changes.send_modify(|changes| *changes += 1);
+        let account = Account::Node(name.clone());
+        self.accounts.remove(&account).await?;
+        state.granted.remove(&account);
+        let path = self.path("nodes", name.as_str());
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(RosterError::Keep { doing: "remove", path, source });
             }
+            _ => drop(state.nodes.remove(name)),
         }
-        Ok(self.authority.admit(&account, user, None)?)
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(())
+    }
+
+    /// Lets an operator in by a key of theirs, until a moment; returns the token of the key.
+    ///
+    /// # Errors
+    /// Where it cannot be kept, signed or handed over.
+    pub async fn admit_operator(
+        &self,
+        name: &OperatorName,
+        user: &str,
+        until: Option<OffsetDateTime>,
+    ) -> Result<String, RosterError> {
+        let mut state = self.state.lock().await;
+        if !state.operators.contains_key(name) {
+            let operator = Operator { v: V1 };
+            self.write("operators", name.as_str(), &operator)?;
+            self.stand(&mut state, Grants::of_operator(name, &OperatorReach::default())).await?;
+            state.operators.insert(name.clone(), operator);
+            self.changes.send_modify(|changes| *changes += 1);
+        }
+        Ok(self.authority.admit(&Account::Operator(name.clone()), user, until)?)
     }
 
     /// Keeps what a node tells of its machine. When it told it is kept in memory alone.
@@ -167,13 +192,17 @@ impl Roster {
     /// Where it cannot be kept.
     pub async fn note_facts(&self, name: &NodeName, facts: NodeFacts) -> Result<(), RosterError> {
         let mut state = self.state.lock().await;
-        // Who has no key has no account, and cannot have asked: this is somebody with the controller's own rights.
-        let Some(node) = state.nodes.get_mut(name) else { return Ok(()) };
+        let joins = !state.nodes.contains_key(name);
+        let nobody = Node { v: V1, user: None, facts: None, seen: None };
+        let node = state.nodes.entry(name.clone()).or_insert(nobody);
         node.seen = Some(Timestamp::new((self.clock)()));
         if node.facts.as_ref() != Some(&facts) {
             node.facts = Some(facts);
             let node = node.clone();
             self.write("nodes", name.as_str(), &node)?;
+        }
+        if joins {
+            self.changes.send_modify(|changes| *changes += 1);
         }
         Ok(())
     }
@@ -224,8 +253,12 @@ impl Roster {
         Ok(())
     }
 
+    fn path(&self, folder: &str, name: &str) -> PathBuf {
+        self.folder.join(folder).join(format!("{name}.json"))
+    }
+
     fn write<T: Serialize>(&self, folder: &str, name: &str, value: &T) -> Result<(), RosterError> {
-        let path = self.folder.join(folder).join(format!("{name}.json"));
+        let path = self.path(folder, name);
         let text = serde_json::to_vec(value).expect("plain data serializes");
         keep::write(&path, &text).map_err(|source| RosterError::Keep { doing: "write", path, source })
     }

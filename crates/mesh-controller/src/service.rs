@@ -88,6 +88,13 @@ async fn hold(config: &Config, seat: &SeatName, away: &CancellationToken) -> Res
         () = begin(&planning, &seats) => {}
         () = away.cancelled() => return Ok(()),
     }
+    match planning.sweep(&config.bus).await {
+        Ok(0) => {}
+        Ok(swept) => tracing::info!(swept, "keys that no plan needs were swept out"),
+        Err(error) => {
+            tracing::warn!(error = with_causes(&error), "what no plan needs is left for another start")
+        }
+    }
     roster.forget_granted().await;
     let (tell, state) = watch::channel(mirror::State::default());
     let world = BusWorld::new(config.bus.clone(), Arc::clone(&contents), Arc::clone(&roster));

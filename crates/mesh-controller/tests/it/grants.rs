@@ -76,3 +76,21 @@ async fn a_node_tells_of_its_machine_and_joins_once() {
     assert!(cellar.joined && cellar.seen.is_some() && cellar.root.as_deref() == Some("/srv/mesh"));
     control.stop().await;
 }
+
+#[tokio::test]
+async fn a_node_that_is_taken_off_is_out_at_once_and_may_join_anew() {
+    let control = Control::start().await;
+    control.apply(&Mesh::new(), None).await.unwrap();
+    let attic = control.node("attic").await;
+    control.in_step().await;
+    let name = "attic".parse().unwrap();
+    let other = mesh_bus::UserKey::new().public();
+    control.roster.admit_node(&name, &other).await.unwrap_err();
+    control.roster.remove_node(&name).await.unwrap();
+    Kv::new(&attic, Bucket::assignments()).get("attic.store").await.unwrap_err();
+    let attic = control.node("attic").await;
+    let bound = Kv::new(&attic, Bucket::bound(&"store".parse().unwrap()));
+    until("it has its rights again", || async { bound.put("cellar.notes.database.db", "{}").await.is_ok() })
+        .await;
+    control.stop().await;
+}

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mesh_bus::{Bucket, Kv};
+use mesh_bus::{Bucket, Kv, bucket};
 use mesh_model::wire::Effect;
 
 use crate::control::{Control, Mesh};
@@ -40,6 +40,32 @@ async fn a_plan_that_took_effect_before_a_crash_is_mirrored_after_it() {
     let config = control.value(Bucket::config(), "cellar.notes").await.unwrap();
     assert_eq!(config["values"]["title"], "Ours");
     assert!(control.value(Bucket::assignments(), "cellar.notes").await.is_some());
+    control.stop().await;
+}
+
+/// How many keys the buckets of contents and of plans have.
+async fn kept(control: &Control) -> (usize, usize) {
+    let files = bucket::keys(&control.eye, &Bucket::files()).await.expect("the eye may look");
+    let plans = bucket::keys(&control.eye, &Bucket::plan()).await.expect("the eye may look");
+    (files.len(), plans.len())
+}
+
+#[tokio::test]
+async fn what_no_plan_needs_is_swept_out_at_a_start() {
+    let mut control = Control::start().await;
+    control.hand_over_content(b"nobody's").await;
+    let mut follows = None;
+    for title in ["One", "Two", "Three"] {
+        follows = control.apply(&Mesh::titled(title), follows.as_ref()).await.unwrap().plan;
+    }
+    control.in_step().await;
+    // Four files, two inline, the listing; of each older plan its mesh.yaml and its listing; and nobody's.
+    assert_eq!(kept(&control).await, (7 + 2 * 2 + 1, 1 + 3));
+    control.crash().await;
+    control.start_controller().await;
+    control.in_step().await;
+    assert_eq!(kept(&control).await, (7, 2));
+    assert_eq!(control.apply(&Mesh::titled("Three"), None).await.unwrap().effect, Effect::Unchanged);
     control.stop().await;
 }
 
