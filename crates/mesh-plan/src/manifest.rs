@@ -47,7 +47,7 @@ pub struct Manifest {
     pub seats: Vec<At<SeatName>>,
     /// Whether it has a bus account of its own.
     pub runs_as_own: bool,
-    /// The sections in which something was refused: what is missing there may be because of that.
+    /// The sections in which a name could not be read: what is missing there may be because of that.
     pub unsure: BTreeSet<&'static str>,
     /// Where each section begins.
     pub sections: BTreeMap<&'static str, Range<usize>>,
@@ -88,6 +88,8 @@ pub struct Setting {
     pub default: Option<Value>,
     /// Whether somebody has to.
     pub required: bool,
+    /// Whether its default has been refused.
+    pub unsure: bool,
 }
 
 /// A port.
@@ -268,7 +270,7 @@ impl Manifest {
         Self { unsure, ..Self::empty(name) }
     }
 
-    /// Whether a section was read without a fault.
+    /// Whether every name of a section could be read.
     #[must_use]
     pub fn sure(&self, section: &str) -> bool {
         !self.unsure.contains(section)

@@ -32,9 +32,8 @@ pub(crate) fn read(reading: &mut Reading<'_>, root: &Node, name: ModuleName) -> 
             continue;
         };
         manifest.sections.insert(known.name, entry.span.clone());
-        let before = reading.refusals.len();
         section(reading, &entry.value, known.name, &mut manifest);
-        if reading.refusals.len() > before {
+        if names(&manifest, known.name) < written(&entry.value) {
             manifest.unsure.insert(known.name);
         }
     }
@@ -65,6 +64,34 @@ fn section(reading: &mut Reading<'_>, node: &Node, key: &str, manifest: &mut Man
         }
         "runs-as" => manifest.runs_as_own = reading.word(node, "`runs-as`", &["own"]).is_some(),
         _ => {}
+    }
+}
+
+/// How many names stand in a section.
+fn written(node: &Node) -> usize {
+    match &node.value {
+        Value::Null => 0,
+        Value::Scalar(_) => 1,
+        Value::List(items) => items.len(),
+        Value::Map(entries) => entries.len(),
+    }
+}
+
+/// How many of them have been read: where it is fewer, one that seems to be missing may be there.
+fn names(manifest: &Manifest, key: &str) -> usize {
+    match key {
+        "config" => manifest.config.len(),
+        "secrets" => manifest.secrets.len(),
+        "ports" => manifest.ports.len(),
+        "dirs" => manifest.dirs.len(),
+        "needs" => manifest.needs.len(),
+        "contributes" => manifest.contributes.len(),
+        "files" => manifest.files.len(),
+        "run" => manifest.run.len(),
+        "provides" => manifest.provides.len(),
+        "images" => manifest.images.len(),
+        "seats" => manifest.seats.len(),
+        _ => usize::MAX,
     }
 }
 
@@ -110,6 +137,7 @@ fn setting(reading: &mut Reading<'_>, entry: &Entry) -> Option<Setting> {
             _ => SettingType::List,
         },
     };
+    let mut unsure = false;
     let default = match fields.get("default") {
         None => None,
         Some(node) => match setting_value(node, kind) {
@@ -119,12 +147,13 @@ fn setting(reading: &mut Reading<'_>, entry: &Entry) -> Option<Setting> {
                     format!("the setting `{}` is {}, not {}", entry.key, kind.as_str(), shown(node));
                 let help = format!("write a default that is {}, or another `type`", kind.as_str());
                 reading.refuse_name(Code::BadSetting, &node.span, &entry.key, message, help);
+                unsure = true;
                 None
             }
         },
     };
     let required = fields.get("required").is_some_and(|node| reading.boolean(node, "`required`"));
-    Some(Setting { kind, default, required })
+    Some(Setting { kind, default, required, unsure })
 }
 
 /// What a node says as a setting of a type; none where it is of another.

@@ -103,14 +103,16 @@ impl Check<'_, '_> {
 
     fn placeholder(&self, placeholder: &Placeholder) -> Option<Wrong> {
         let reference = &placeholder.reference;
+        let known = self.spot.kinds().contains(&reference.kind());
+        let exposed = !self.spot.hides() && self.spot != Spot::Gives && self.is_secret(reference);
+        if !known && !exposed {
+            return Some(self.elsewhere(reference.kind(), &reference.to_string()));
+        }
         if let Some(undeclared) = self.undeclared(reference) {
             return Some(undeclared);
         }
-        if !self.spot.hides() && self.spot != Spot::Gives && self.is_secret(reference) {
+        if exposed {
             return Some(self.exposed(reference));
-        }
-        if !self.spot.kinds().contains(&reference.kind()) {
-            return Some(self.elsewhere(reference.kind(), &reference.to_string()));
         }
         self.filters(placeholder)
     }
@@ -120,7 +122,13 @@ impl Check<'_, '_> {
         let what = self.spot.what();
         let known: Vec<&str> = self.spot.kinds().into_iter().map(Kind::as_str).collect();
         let message = format!("`${{{written}}}` cannot stand in {what}: `{kind}` is not known there");
-        wrong(Code::BadPlaceholder, written, message, format!("{what} may use {}", listed(&known)))
+        let home = match kind {
+            Kind::Module => "`module` is known in `with`, `takes` and `contributes`; ",
+            Kind::Consumer => "`consumer` is known in `takes` and `gives`; ",
+            Kind::Gives => "`gives` is known in `gives` itself; ",
+            _ => "",
+        };
+        wrong(Code::BadPlaceholder, written, message, format!("{home}{what} may use {}", listed(&known)))
     }
 
     fn is_secret(&self, reference: &Reference) -> bool {

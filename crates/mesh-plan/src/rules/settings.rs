@@ -129,7 +129,7 @@ fn missing(
     for (name, setting) in &manifest.config {
         let refused = said.iter().any(|said| said.refused.contains(&name.as_str()));
         // A default that was refused is no reason to ask for a value.
-        let unsure = !setting.value.required && !manifest.sure("config");
+        let unsure = !setting.value.required && setting.value.unsure;
         if values.contains_key(name) || refused || unsure {
             continue;
         }

@@ -5,4 +5,5 @@
 mod case;
 mod cases;
 mod pages;
+mod properties;
 mod quickstart;

@@ -111,7 +111,8 @@ impl Check<'_, '_> {
         let manifest = &self.module.manifest;
         let known = manifest.provides.values().flat_map(|provision| provision.value.gives.keys());
         let known: Vec<&str> = known.map(|field| field.as_str()).collect();
-        if !manifest.sure("provides") || known.contains(&field) {
+        let unsure = manifest.provides.values().any(|provision| provision.value.unsure);
+        if unsure || !manifest.sure("provides") || known.contains(&field) {
             return None;
         }
         Some(self.unknown(Kind::Gives, field, "field in `gives`", known))
