@@ -35,12 +35,14 @@ fn consumers(assignment: &Assignment) -> impl Iterator<Item = BoundKey> {
     })
 }
 
-/// What one node reaches: the answers to its modules' needs, and the consumers of what its modules provide.
+/// What one node reaches: the answers to its modules' needs, the consumers of what its modules provide, and the contents of
+/// their files.
 #[must_use]
 pub fn node(node: &NodeName, assignments: &Assignments) -> NodeReach {
     let mut reach = NodeReach::default();
     for assignment in assignments.values().filter(|a| a.node == *node) {
         reach.providers.extend(assignment.needs.iter().map(|need| need.from.module.clone()));
+        reach.files.extend(assignment.files.values().map(|file| file.digest.clone()));
         if !assignment.provides.is_empty() {
             reach.provides.push(provides(assignment, assignments));
         }
