@@ -154,7 +154,7 @@ async fn keep_watching<S: Server>(server: &mut S, job: &Job) {
 struct Pace {
     recheck: Duration,
     next: Instant,
-    /// The server was not there at the last try.
+    /// The last try came to nothing: that the server is gone is no news.
     waiting: bool,
     server: Backoff,
     failed: Backoff,
@@ -183,7 +183,7 @@ impl Pace {
     }
 
     fn went<E: std::error::Error + 'static>(&mut self, went: &Result<Verdict, PassError<E>>) {
-        self.waiting = matches!(went, Err(PassError::Server(_)));
+        self.waiting = went.is_err();
         let wait = match went {
             Ok(Verdict { failed: 0, .. }) => {
                 self.failed.reset();
