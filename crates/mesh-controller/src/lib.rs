@@ -3,7 +3,7 @@
 //! Reading order: [`contents`] (what operators hand over), [`planning`] (a description becomes the plan in effect, by
 //! compare-and-set, or is refused), then the mirror, which has the bus say what the plan says: [`desired`] with [`reach`]
 //! (rules), [`steps`] (pure, from what is [`observed`]), [`world`] (the bus), [`mirror`] (again and again). [`roster`]
-//! knows who has joined. [`service`] puts them on the bus, with the verbs of [`verbs`].
+//! knows who has joined. [`service`] puts them on the bus, with the verbs.
 //!
 //! It never touches a machine and never sees a secret.
 
