@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use mesh_bus::verb::ask;
+use mesh_bus::verb::{AskError, ask};
 use mesh_bus::{Bucket, Bus, Kv};
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
@@ -15,6 +16,7 @@ use mesh_model::wire::{Assignment, Config, PlanRecord, StatusAnswer};
 use mesh_plan::{Catalog, Change, Description, Facts, Outcome, Plan};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+use tokio::time::{Instant, sleep};
 
 use mesh_cli::description::{self, LoadError};
 use mesh_cli::refusals::{self, Colour, Look, Weight};
@@ -26,6 +28,11 @@ use crate::screen::{Screen, WIDTH};
 mod words;
 
 pub(crate) use words::told;
+
+/// How long buckets that do not say what the plan says are waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Between two questions whether they do.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What is in effect.
 #[derive(Debug, Default)]
@@ -67,9 +74,11 @@ enum PlanningError {
 impl InEffect {
     /// Reads it off the bus.
     pub(crate) async fn read(bus: &Bus, screen: &Screen) -> Result<Self, Failure> {
-        let status: StatusAnswer = ask(bus, "mesh-controller.status", &serde_json::json!({})).await?;
+        let status = in_step(bus).await?;
         if !status.in_step {
-            screen.warn("the plan in effect is still being handed to the nodes: what changes is told against what they have");
+            screen.warn(
+                "the plan in effect has not reached the nodes yet: what changes is told against what they have",
+            );
         }
         let record = Kv::new(bus, Bucket::plan()).get("current").await;
         let record =
@@ -162,6 +171,18 @@ impl From<LoadError> for Failure {
             _ => "",
         };
         Self::new(error).hint(hint)
+    }
+}
+
+/// How the control plane stands, once the buckets say what the plan says; or after a while, however it stands.
+async fn in_step(bus: &Bus) -> Result<StatusAnswer, AskError> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let status: StatusAnswer = ask(bus, "mesh-controller.status", &serde_json::json!({})).await?;
+        if status.in_step || Instant::now() > end {
+            return Ok(status);
+        }
+        sleep(PAUSE).await;
     }
 }
 

@@ -77,6 +77,7 @@ impl From<ReachError> for Failure {
             }
             ReachError::Gone { .. } => "`mesh up DIR` starts it again, with everything as it was",
             ReachError::Elsewhere { .. } => "look at the address, and at whose credentials these are",
+            ReachError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => "",
             ReachError::Read { .. } => "only who started the mesh may read its state folder",
             ReachError::Shape { .. } | ReachError::Creds { .. } => "`mesh up DIR` writes it anew",
         };
@@ -92,6 +93,8 @@ impl BusArgs {
 
     /// The state folder, for a description's folder.
     pub(crate) fn state(&self, dir: &Path) -> PathBuf {
+        // As people write it: `.mesh`, not `./.mesh`.
+        let dir = if dir == Path::new(".") { Path::new("") } else { dir };
         self.state.clone().unwrap_or_else(|| dir.join(STATE))
     }
 

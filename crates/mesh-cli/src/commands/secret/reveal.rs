@@ -98,8 +98,8 @@ pub(super) async fn run(args: RevealArgs, screen: &Screen) -> Result<Exit, Failu
     let why = answer.why.unwrap_or_else(|| "it was not made".to_owned());
     let newest = answer.credentials.last();
     let newest = newest.ok_or_else(|| Failure::new(RevealError::Nothing { key: named.clone(), why }))?;
-    let fields = opened(newest, &key, &joined, &named).map_err(Failure::new)?;
-    let value = field(&fields, &secret.field, &named).map_err(Failure::new)?;
+    let fields = opened(newest, &key, &joined, &named)?;
+    let value = field(&fields, &secret.field, &named)?;
     screen.print_bytes(value.expose())?;
     if io::stdout().is_terminal() {
         screen.print("\n")?;
@@ -128,19 +128,25 @@ fn opened(
     key: &SealingKey,
     joined: &Joined,
     named: &CredentialKey,
-) -> Result<Fields, RevealError> {
+) -> Result<Fields, Failure> {
     let owner = format!("{}.{}", named.node, named.module);
     let name = named.entry.to_string();
     let (mesh, node) = (joined.mesh.as_str(), named.node.as_str());
     let expect = Expect { mesh, node, owner: &owner, name: &name, at_least_version: 0 };
     let plain = delivered.sealed.open(key, &joined.signer, &expect);
-    let plain = plain.map_err(|source| RevealError::NotOpened { key: named.clone(), source })?;
-    Fields::decode(&plain).map_err(|source| RevealError::NotFields { key: named.clone(), source })
+    let plain =
+        plain.map_err(|source| Failure::new(RevealError::NotOpened { key: named.clone(), source }))?;
+    Fields::decode(&plain)
+        .map_err(|source| Failure::new(RevealError::NotFields { key: named.clone(), source }))
 }
 
-fn field<'a>(fields: &'a Fields, field: &str, named: &CredentialKey) -> Result<&'a Secret, RevealError> {
+fn field<'a>(fields: &'a Fields, field: &str, named: &CredentialKey) -> Result<&'a Secret, Failure> {
     fields.get(field).ok_or_else(|| {
         let known: Vec<String> = fields.iter().map(|(name, _)| format!("`{name}`")).collect();
-        RevealError::NoField { key: named.clone(), field: field.to_owned(), known: known.join(", ") }
+        Failure::new(RevealError::NoField {
+            key: named.clone(),
+            field: field.to_owned(),
+            known: known.join(", "),
+        })
     })
 }
