@@ -117,7 +117,9 @@ impl Creds {
         &self.token
     }
 
-    pub(crate) fn key(&self) -> &UserKey {
+    /// The key that proves it.
+    #[must_use]
+    pub fn key(&self) -> &UserKey {
         &self.key
     }
 

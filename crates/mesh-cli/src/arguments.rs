@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::commands::{
     apply, check, completions, explain, logs, modules, plan, provisioning, secret, status,
 };
+use crate::up;
 
 /// Runs what you describe on the machines that you own
 ///
@@ -22,6 +23,8 @@ pub(crate) struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Up(up::UpArgs),
+    Down(up::DownArgs),
     /// Say whether a description could work, and everything that could not
     Check(check::CheckArgs),
     /// Show what a description would change; nothing is touched

@@ -17,9 +17,11 @@ mod reach;
 mod screen;
 mod status;
 mod table;
+mod up;
 mod upload;
 mod wait;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -30,6 +32,9 @@ use crate::exit::{Exit, Failure};
 use crate::screen::Screen;
 
 fn main() -> ExitCode {
+    if let Some(ended) = beside() {
+        return ended;
+    }
     let Arguments { command } = Arguments::parse();
     let screen = Screen::of_process();
     let runtime = match tokio::runtime::Runtime::new() {
@@ -42,8 +47,31 @@ fn main() -> ExitCode {
     screen.end(ended)
 }
 
+/// What this program is to itself: it stands between `mesh up` and what that starts. Before anything else, since there must
+/// be no runtime yet, and since nothing of these arguments is for people.
+fn beside() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let stage = arguments.next()?;
+    match stage.to_str()? {
+        "shim" => Some(mesh_node::shim::main(&arguments.collect::<Vec<OsString>>())),
+        "launch" => Some(mesh_bus::server::launch(&arguments.collect::<Vec<OsString>>())),
+        _ => None,
+    }
+}
+
+/// What `mesh up` hands on to what it starts.
+#[expect(clippy::disallowed_methods, reason = "this is the edge that reads the environment once")]
+fn surroundings() -> Result<up::Surroundings, Failure> {
+    let program = std::env::current_exe().map_err(Failure::new)?;
+    let time_zone = std::env::var("TZ").ok();
+    let log = std::env::var("MESH_LOG").unwrap_or_default();
+    Ok(up::Surroundings { program, path: std::env::var_os("PATH"), time_zone, log })
+}
+
 async fn run(command: Command, screen: &Screen) -> Result<Exit, Failure> {
     match command {
+        Command::Up(args) => up::run(args, *screen, surroundings()?).await,
+        Command::Down(args) => up::down(args, *screen).await,
         Command::Check(args) => commands::check::run(args, screen),
         Command::Plan(args) => commands::plan::run(args, screen).await,
         Command::Apply(args) => commands::apply::run(args, screen).await,

@@ -17,3 +17,5 @@ mod processes;
 pub mod service;
 pub mod shim;
 pub mod users;
+
+pub use service::facts::facts;

@@ -5,7 +5,7 @@
 //! `applied`, so that whoever reads that it is gone can rely on it.
 
 mod desk;
-mod facts;
+pub(crate) mod facts;
 mod withdraw;
 
 use std::time::Duration;

@@ -30,7 +30,7 @@ pub struct Opener {
 pub enum NotOpened {
     /// It is not what was asked for.
     #[error("what was delivered as {0} is refused")]
-    Refused(CredentialKey, #[source] OpenError),
+    Refused(CredentialKey, #[source] Box<OpenError>),
     /// It is not what a credential holds.
     #[error("what was delivered as {0} cannot be read")]
     Unreadable(CredentialKey, #[source] FieldsError),
@@ -81,7 +81,7 @@ impl Opener {
         let plain = delivered
             .sealed
             .open(&self.identity, &self.signer, &expect)
-            .map_err(|source| NotOpened::Refused(key.clone(), source))?;
+            .map_err(|source| NotOpened::Refused(key.clone(), Box::new(source)))?;
         let fields = Fields::decode(&plain).map_err(|source| NotOpened::Unreadable(key.clone(), source))?;
         Ok(Opened { id: delivered.sealed.label.id.clone(), fields })
     }

@@ -8,6 +8,12 @@ use mesh_model::wire::NodeFacts;
 
 use crate::host::ports;
 
+/// The facts of this machine, as long as nothing of the mesh runs on it. `state` is the node's folder.
+#[must_use]
+pub fn facts(state: &Path) -> NodeFacts {
+    gather(state, &BTreeSet::new())
+}
+
 /// The facts of this machine. `ours` are the ports that the mesh's own services hold.
 #[must_use]
 pub(super) fn gather(state: &Path, ours: &BTreeSet<u16>) -> NodeFacts {

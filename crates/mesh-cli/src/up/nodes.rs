@@ -1,0 +1,70 @@
+//! The nodes of the description that are this machine: enrolled, and run in this process.
+
+use std::path::Path;
+
+use mesh_bus::account::Account;
+use mesh_bus::{Bus, Creds, FirstTry, UserKey};
+use mesh_model::name::{MeshName, NodeName};
+use mesh_model::wire::Timestamp;
+use mesh_node::config::Config;
+use mesh_node::host::Program;
+use mesh_node::identity::{Identity, Joined, state_of};
+use time::OffsetDateTime;
+
+use super::plane::Plane;
+use super::tasks::Tasks;
+use crate::exit::Failure;
+
+/// What all nodes of this process share.
+pub(crate) struct Nodes<'a> {
+    /// The mesh.
+    pub(crate) mesh: &'a MeshName,
+    /// The state folder of the mesh.
+    pub(crate) state: &'a Path,
+    /// This program.
+    pub(crate) program: &'a Path,
+    /// The machine's `TZ`.
+    pub(crate) time_zone: Option<String>,
+}
+
+impl Nodes<'_> {
+    /// Lets a node in, and runs it.
+    pub(crate) async fn start(&self, node: &NodeName, plane: &Plane, tasks: &Tasks) -> Result<(), Failure> {
+        let state = state_of(self.state, node);
+        let mut identity = Identity::open(&state).map_err(Failure::new)?;
+        let joined = self.join(node, &identity, plane).await?;
+        identity.join(&state, joined.clone()).map_err(Failure::new)?;
+        // Here, and not only from the node itself, so that they are known before anything is placed.
+        plane.roster.note_facts(node, mesh_node::facts(&state)).await.map_err(Failure::new)?;
+        let bus = Bus::connect(plane.url(), &joined.creds, FirstTry::Fails).await.map_err(Failure::new)?;
+        let config = Config {
+            mesh: joined.mesh,
+            node: node.clone(),
+            state,
+            bus,
+            sealing: identity.sealing,
+            signer: joined.signer,
+            digests: identity.digests,
+            program: Program { path: self.program.to_owned(), arguments: vec!["shim".to_owned()] },
+            time_zone: self.time_zone.clone(),
+            now: || Timestamp::new(OffsetDateTime::now_utc()),
+        };
+        tasks.start(format!("node {node}"), |stop| mesh_node::service::run(config, stop));
+        Ok(())
+    }
+
+    /// What the node learns when it joins. Joining again with the key that it has changes nothing.
+    async fn join(&self, node: &NodeName, identity: &Identity, plane: &Plane) -> Result<Joined, Failure> {
+        let user = match &identity.joined {
+            Some(joined) => joined.creds.key().clone(),
+            None => UserKey::new(),
+        };
+        let token = plane.roster.admit_node(node, &user.public()).await.map_err(|error| {
+            Failure::new(error).hint(format!(
+                "the state folder of {node} is not the one that joined: put it back, or begin with an empty --state"
+            ))
+        })?;
+        let creds = Creds::new(Account::Node(node.clone()), token, user);
+        Ok(Joined { mesh: self.mesh.clone(), signer: plane.signer.clone(), creds })
+    }
+}
