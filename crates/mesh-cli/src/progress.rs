@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::screen::{Screen, Tone, WIDTH};
+use crate::screen::{Screen, Tone};
+use crate::table::wrapped;
 
-/// The most lines that are drawn in place.
+/// The most rows that are drawn in place.
 const MOST: usize = 12;
+/// Before the first row of a line, and before each further one.
+const MARKS: (&str, &str) = ("·", " ");
 
 /// What is shown now. On a terminal it is taken away when dropped.
 #[derive(Debug)]
@@ -38,15 +41,11 @@ impl Progress {
 
     fn draw(&mut self, lines: &[String]) {
         let mut text = self.erase();
-        let more = lines.len().saturating_sub(MOST);
-        for line in lines.iter().take(MOST) {
-            let mark = self.screen.on_err(Tone::Waiting, "·");
-            text.push_str(&format!("{mark} {}\n", cut(line, WIDTH - 3)));
+        let rows = rows(lines, self.screen.columns());
+        self.drawn = rows.len();
+        for (mark, row) in rows {
+            text.push_str(&format!("{} {row}\n", self.screen.on_err(Tone::Waiting, mark)));
         }
-        if more > 0 {
-            text.push_str(&format!("  and {more} more\n"));
-        }
-        self.drawn = lines.len().min(MOST) + usize::from(more > 0);
         self.screen.draw(&text);
     }
 
@@ -66,11 +65,29 @@ impl Drop for Progress {
     }
 }
 
-/// A line that is drawn in place must not run over the edge, or going up would go too short.
-fn cut(line: &str, width: usize) -> String {
-    let line = line.replace(char::is_control, " ");
-    match line.chars().count() <= width {
-        true => line,
-        false => line.chars().take(width - 1).chain(['…']).collect(),
+/// What is drawn, each row behind its mark; none runs over the edge, or going up would go too short.
+fn rows(lines: &[String], columns: usize) -> Vec<(&'static str, String)> {
+    let width = columns.saturating_sub(3).max(1);
+    let mut rows = Vec::new();
+    for line in lines {
+        let line = line.replace(char::is_control, " ");
+        let marks = [MARKS.0].into_iter().chain(std::iter::repeat(MARKS.1));
+        rows.extend(marks.zip(wrapped(&line, width).into_iter().map(|part| cut(part, width))));
+    }
+    if rows.len() > MOST {
+        rows.truncate(MOST - 1);
+        rows.push((MARKS.1, "and more".to_owned()));
+    }
+    rows
+}
+
+/// A word may be longer than a row.
+fn cut(part: String, width: usize) -> String {
+    match part.chars().count() <= width {
+        true => part,
+        false => part.chars().take(width - 1).chain(['…']).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

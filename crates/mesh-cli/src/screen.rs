@@ -57,15 +57,23 @@ impl Screen {
     /// Looks at the process's streams and at `NO_COLOR`.
     #[expect(clippy::disallowed_methods, reason = "this is the edge that reads the environment once")]
     pub(crate) fn of_process() -> Self {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let plain = dumb || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         Self {
             colour_out: out && !plain,
             colour_err: err && !plain,
-            live: err && !plain,
+            live: err && !dumb,
             asks: err && io::stdin().is_terminal(),
         }
+    }
+
+    /// How many columns of the terminal lines may be drawn in.
+    pub(crate) fn columns(&self) -> usize {
+        let size = rustix::termios::tcgetwinsize(io::stderr());
+        let columns = size.map_or(0, |size| usize::from(size.ws_col));
+        // A terminal that does not know says 0.
+        if columns == 0 { WIDTH } else { columns.clamp(20, WIDTH) }
     }
 
     /// Data, on standard output. A reader that has gone away ends it quietly.

@@ -5,9 +5,10 @@ use std::path::Path;
 use clap::Args;
 use mesh_model::name::{CollectionName, ModuleName, NodeName};
 use mesh_model::wire::{
-    Applied, AppliedState, Collect, Misshapen, NeedRecord, NeedState, ProvisioningAnswer, ProvisioningAsk,
-    Registration, Service, ServiceState, Source, What,
+    Applied, AppliedState, Collect, Contribution, Misshapen, NeedRecord, NeedState, ProvisioningAnswer,
+    ProvisioningAsk, Registration, Service, ServiceState, Source, What,
 };
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -144,10 +145,22 @@ fn collect(table: &mut Table, entry: &Collect) {
     let items = format!("{}", entry.items.len());
     table.row([(&entry.node).into(), (&entry.collection).into(), (&entry.contributor).into(), items.into()]);
     for item in &entry.items {
-        table.note(match item {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
+        table.note(told(item));
+    }
+}
+
+/// An item for people: a text as it is, a contribution by whom it is for.
+fn told(item: &Value) -> String {
+    if let Value::String(text) = item {
+        return text.clone();
+    }
+    match Contribution::deserialize(item) {
+        Ok(Contribution { local, provider, contribution, .. }) => {
+            let fields: Vec<String> =
+                contribution.iter().map(|(field, value)| format!("{field} = {value}")).collect();
+            format!("{local} of {}@{}: {}", provider.module, provider.node, fields.join(", "))
+        }
+        Err(_) => item.to_string(),
     }
 }
 

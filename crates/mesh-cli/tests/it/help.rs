@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use mesh_model::refusal::Code;
+
 use crate::program::{fits, mesh};
 
 const COMMANDS: &[&str] = &[
@@ -35,6 +37,14 @@ fn every_command_says_what_it_does() {
         manual.push_str(&format!("$ mesh {command} --help\n{}\n\n", help.join("\n")));
     }
     insta::assert_snapshot!("help", manual);
+}
+
+#[test]
+fn every_code_of_a_refusal_is_explained() {
+    for code in Code::ALL {
+        let page = mesh(Path::new("."), &format!("explain {code}")).done();
+        assert!(page.starts_with(&format!("# {code}\n")), "{code}: {page}");
+    }
 }
 
 #[test]

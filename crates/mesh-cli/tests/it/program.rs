@@ -23,7 +23,12 @@ pub(crate) fn mesh(folder: &Path, words: &str) -> Ran {
 /// Runs `mesh` with arguments, in a folder, with something to read.
 pub(crate) fn run(folder: &Path, arguments: &[&str], input: &str) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mesh"));
-    command.args(arguments).current_dir(folder).env_remove("NO_COLOR").env_remove("MESH_NATS_SERVER").env("COLUMNS", "200");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        .env_remove("MESH_NATS_SERVER")
+        .env("COLUMNS", "200");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // A program that needs no input may have ended before it is written.

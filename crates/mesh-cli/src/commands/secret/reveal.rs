@@ -76,8 +76,8 @@ enum RevealError {
     NotHere { node: NodeName, folder: PathBuf },
     #[error("cannot read the identity of the node {node}")]
     Identity { node: NodeName, source: identity::Error },
-    #[error("the vault has nothing under {key}: {why}")]
-    Nothing { key: CredentialKey, why: String },
+    #[error("there is nothing to reveal: {why}")]
+    Nothing { why: String },
     #[error("what the vault delivered as {key} is refused")]
     NotOpened { key: CredentialKey, source: OpenError },
     #[error("what the vault delivered as {key} cannot be read")]
@@ -97,7 +97,7 @@ pub(super) async fn run(args: RevealArgs, screen: &Screen) -> Result<Exit, Failu
     let answer: SecretAnswer<Sealed> = ask(&bus, &format!("mesh-vault.secret.{node}"), &question).await?;
     let why = answer.why.unwrap_or_else(|| "it was not made".to_owned());
     let newest = answer.credentials.last();
-    let newest = newest.ok_or_else(|| Failure::new(RevealError::Nothing { key: named.clone(), why }))?;
+    let newest = newest.ok_or_else(|| Failure::new(RevealError::Nothing { why }))?;
     let fields = opened(newest, &key, &joined, &named)?;
     let value = field(&fields, &secret.field, &named)?;
     screen.print_bytes(value.expose())?;
