@@ -1,7 +1,7 @@
 //! From a mesh description to a plan, or to everything that is wrong with it.
 //!
 //! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`] and [`text`] (texts that know
-//! where they stand), [`shape`] (what a description may say, as data), [`mesh`] and [`manifest`] (what the two kinds of
+//! where they stand), [`shape`] (what a description may say, as data; [`schema`] is made from it), [`mesh`] and [`manifest`] (what the two kinds of
 //! file say), the rules, one file a subject; then [`diff()`] (what a plan would change) and [`report`] (the same for
 //! programs).
 //!
@@ -14,6 +14,7 @@ pub mod manifest;
 pub mod mesh;
 pub mod plan;
 pub mod report;
+pub mod schema;
 pub mod shape;
 pub mod source;
 pub mod text;

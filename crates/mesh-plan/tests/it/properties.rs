@@ -48,8 +48,6 @@ fn written(node: &Node, order: &mut dyn FnMut(usize) -> Vec<usize>, keep: bool) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
     #[test]
     fn the_order_of_maps_does_not_matter(seed in any::<u64>()) {
         let mut state = seed | 1;
