@@ -104,12 +104,35 @@ impl Answers {
     /// # Errors
     /// Where the folder cannot be written.
     pub fn write(&self) -> Result<(), AnswersError> {
+        self.state().write()
+    }
+
+    /// The answers as they are now, to be written elsewhere: syncing may take a busy disk a second.
+    #[must_use]
+    pub fn state(&self) -> State {
         let wire = Wire { v: 1, answers: self.answers.values().collect::<Vec<_>>() };
         let mut bytes = serde_json::to_vec_pretty(&wire).expect("answers are text by text");
         bytes.push(b'\n');
+        State { path: self.path.clone(), bytes }
+    }
+}
+
+/// All answers as they were at one moment.
+#[derive(Debug)]
+pub struct State {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl State {
+    /// Writes the file where it differs from what is there.
+    ///
+    /// # Errors
+    /// Where the folder cannot be written.
+    pub fn write(&self) -> Result<(), AnswersError> {
         match std::fs::read(&self.path) {
-            Ok(there) if there == bytes => Ok(()),
-            _ => replace(&self.path, &bytes),
+            Ok(there) if there == self.bytes => Ok(()),
+            _ => replace(&self.path, &self.bytes),
         }
     }
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::answers::{Answers, AnswersError};
 use crate::backoff::Backoff;
@@ -230,20 +231,18 @@ async fn pass<S: Server>(
         server.accept(&wanted, &replies).await
     };
     tokio::pin!(accepting);
-    let mut written = Instant::now();
+    let mut writing = Writing::new();
     let done = loop {
         tokio::select! {
             biased;
             Some(answer) = receiver.recv() => {
                 tally.take(answers, answer);
-                if written.elapsed() >= WRITE_EVERY {
-                    answers.write().map_err(PassError::Answers)?;
-                    written = Instant::now();
-                }
+                writing.write(answers).await.map_err(PassError::Answers)?;
             }
             done = &mut accepting => break done,
         }
     };
+    writing.finish().await.map_err(PassError::Answers)?;
     while let Ok(answer) = receiver.try_recv() {
         tally.take(answers, answer);
     }
@@ -252,6 +251,39 @@ async fn pass<S: Server>(
     }
     answers.write().map_err(PassError::Answers)?;
     done.map(|()| tally.verdict()).map_err(PassError::Server)
+}
+
+/// Writes answers while a pass is at work, on another thread: the server is not to wait for our disk.
+struct Writing {
+    begun: Instant,
+    task: Option<JoinHandle<Result<(), AnswersError>>>,
+}
+
+impl Writing {
+    fn new() -> Self {
+        Self { begun: Instant::now(), task: None }
+    }
+
+    /// Begins to write what there is, unless the last time is not long ago or not done yet.
+    async fn write(&mut self, answers: &Answers) -> Result<(), AnswersError> {
+        let busy = self.task.as_ref().is_some_and(|task| !task.is_finished());
+        if busy || self.begun.elapsed() < WRITE_EVERY {
+            return Ok(());
+        }
+        self.finish().await?;
+        let state = answers.state();
+        self.begun = Instant::now();
+        self.task = Some(tokio::task::spawn_blocking(move || state.write()));
+        Ok(())
+    }
+
+    /// Waits for what is being written, so that nothing older comes after what is written next.
+    async fn finish(&mut self) -> Result<(), AnswersError> {
+        match self.task.take() {
+            Some(task) => task.await.expect("writing a file does not panic"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Who is still to be answered for in one pass, and how it went for the others.
