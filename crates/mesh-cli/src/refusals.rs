@@ -47,8 +47,15 @@ pub fn render(refusals: &[Refusal], weight: Weight, texts: &BTreeMap<String, Vec
         let text = texts.get(&refusal.file).map(|bytes| String::from_utf8_lossy(bytes));
         renderer.render(&[group(refusal, weight, text.as_ref(), look)]) + "\n"
     };
-    refusals.iter().map(one).collect::<Vec<_>>().join("\n")
+    let mut shown: Vec<String> = refusals.iter().take(MOST).map(one).collect();
+    if let more @ 1.. = refusals.len().saturating_sub(MOST) {
+        shown.push(format!("… and {more} more like these: `--format json` lists all of them\n"));
+    }
+    shown.join("\n")
 }
+
+/// How many are shown: nobody reads more, and each is drawn on its own.
+const MOST: usize = 100;
 
 fn group<'a>(refusal: &'a Refusal, weight: Weight, text: Option<&'a Cow<'a, str>>, look: Look) -> Group<'a> {
     let level = match weight {

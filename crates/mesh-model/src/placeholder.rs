@@ -206,8 +206,11 @@ impl Reader<'_> {
     /// Reads the placeholder that begins here, and goes behind it.
     fn placeholder(&mut self) {
         let start = self.at;
-        let line = self.text[start..].split(['\n', '\r']).next().unwrap_or_default();
-        let Some(length) = line.find('}') else {
+        // As far as the first of the two, so that many placeholders on one long line cost no more than its length.
+        let rest = &self.text[start..];
+        let end = rest.find(['}', '\n', '\r']).unwrap_or(rest.len());
+        let Some(length) = rest[end..].starts_with('}').then_some(end) else {
+            let line = &rest[..end];
             self.faults.push(Fault { kind: FaultKind::Unclosed, span: start..start + line.trim_end().len() });
             self.at = start + line.len();
             return;

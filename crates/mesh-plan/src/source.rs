@@ -16,14 +16,20 @@ pub struct Source {
     pub text: String,
     /// The byte at which each line begins.
     lines: Vec<usize>,
+    /// How many characters stand before each [`STEP`] bytes; none where every character is a byte.
+    characters: Option<Vec<usize>>,
 }
+
+/// A place on a line of any length costs looking at so many bytes.
+const STEP: usize = 256;
 
 impl Source {
     /// Takes a text and finds its lines.
     #[must_use]
     pub fn new(path: String, module: Option<ModuleName>, text: String) -> Self {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { path, module, text, lines }
+        let characters = (!text.is_ascii()).then(|| marks(&text));
+        Self { path, module, text, lines, characters }
     }
 
     /// The line and the column of a byte, both from 1, the column in characters.
@@ -32,8 +38,14 @@ impl Source {
         let byte = byte.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= byte);
         let start = self.lines[line - 1];
-        let before = self.text.get(start..byte).unwrap_or_default();
-        (line, before.chars().count() + 1)
+        (line, self.before(byte) - self.before(start) + 1)
+    }
+
+    /// How many characters begin before a byte.
+    fn before(&self, byte: usize) -> usize {
+        let Some(marks) = &self.characters else { return byte };
+        let step = byte / STEP;
+        marks[step] + begins(&self.text.as_bytes()[step * STEP..byte])
     }
 
     /// A refusal of something in this file.
@@ -52,5 +64,36 @@ impl Source {
             name: None,
             help,
         }
+    }
+}
+
+/// How many characters begin in these bytes.
+fn begins(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000).count()
+}
+
+fn marks(text: &str) -> Vec<usize> {
+    let mut before = 0;
+    let mut marks = vec![0];
+    for chunk in text.as_bytes().chunks(STEP) {
+        before += begins(chunk);
+        marks.push(before);
+    }
+    marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_counts_characters() {
+        let text = format!("é\n{}x", "é".repeat(1000));
+        let source = Source::new("mesh.yaml".to_owned(), None, text);
+        assert_eq!((source.place(0), source.place(2), source.place(3)), ((1, 1), (1, 2), (2, 1)));
+        assert_eq!(
+            (source.place(2003), source.place(2004), source.place(9999)),
+            ((2, 1001), (2, 1002), (2, 1002))
+        );
     }
 }

@@ -252,3 +252,15 @@ fn every_reference_broken_is_refused_by_its_name() {
     }
     assert!(tried > 50, "{tried}");
 }
+
+/// A file of nothing but faults costs what its length does: this took minutes when each looked at the whole line.
+#[test]
+fn fifty_thousand_faults_on_one_line_are_all_told() {
+    for (fault, bytes) in [("${a} ", 5), ("${é.b} ", 8)] {
+        let many = 250_000 / bytes;
+        let manifest = format!("module: wiki\nfiles: {{f: {{content: \"{}\"}}}}\n", fault.repeat(many));
+        let mesh = "mesh: home\nnodes: {attic: {}}\nassign: {wiki: attic}\n".to_owned();
+        let files = [("mesh.yaml".to_owned(), mesh), ("modules/wiki/module.yaml".to_owned(), manifest)];
+        assert_eq!(outcome(&files, None).refusals.len(), many);
+    }
+}
