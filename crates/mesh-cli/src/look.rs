@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::exit::{Exit, Failure};
 use crate::provisioning;
-use crate::status::{Assigned, Status};
+use crate::status::{Assigned, Placed, Status};
 
 /// How long a bucket may take to be read.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -85,22 +85,16 @@ impl Looker {
     }
 }
 
-/// The digests of all assignments.
+/// What is told of all assignments.
 async fn assigned(bus: &Bus) -> Result<Assigned, Failure> {
-    /// All that is read of one.
-    #[derive(Deserialize)]
-    struct Said {
-        digest: Digest,
-    }
-
     let bucket = Bucket::assignments();
     let mut assigned = Assigned::new();
     for (key, entry) in whole(bus, &bucket).await? {
         let (bucket, value) = (bucket.clone(), serde_json::from_slice(&entry.value));
-        let Said { digest } =
+        let placed: Placed =
             value.map_err(|source| LookError::Value { bucket: bucket.clone(), key: key.clone(), source })?;
         let place: ModuleKey = key.parse().map_err(|source| LookError::Key { bucket, key, source })?;
-        assigned.insert(place, digest);
+        assigned.insert(place, placed);
     }
     Ok(assigned)
 }

@@ -65,7 +65,8 @@ fn surroundings() -> Result<up::Surroundings, Failure> {
     let program = std::env::current_exe().map_err(Failure::new)?;
     let time_zone = std::env::var("TZ").ok();
     let log = std::env::var("MESH_LOG").unwrap_or_default();
-    Ok(up::Surroundings { program, path: std::env::var_os("PATH"), time_zone, log })
+    let nats_server = std::env::var_os("MESH_NATS_SERVER").filter(|path| !path.is_empty()).map(Into::into);
+    Ok(up::Surroundings { program, nats_server, path: std::env::var_os("PATH"), time_zone, log })
 }
 
 async fn run(command: Command, screen: &Screen) -> Result<Exit, Failure> {

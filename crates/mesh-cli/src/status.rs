@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
-use mesh_model::name::{ModuleName, NodeName, ServiceName};
+use mesh_model::name::{ModuleName, NodeName, PortName, ServiceName};
 use mesh_model::wire::{
     Applied, AppliedState, NodeTold, PlanTold, Service, StatusAnswer, Timestamp, WaitingFor,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 mod words;
 
@@ -54,6 +54,8 @@ pub(crate) struct ModuleStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
     pub(crate) waiting_for: Vec<WaitingFor>,
+    /// Where it listens.
+    pub(crate) ports: BTreeMap<PortName, u16>,
     pub(crate) services: BTreeMap<ServiceName, Service>,
     /// Since when its node says so.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,8 +88,18 @@ impl State {
     }
 }
 
-/// What is assigned: for each module on a node, the digest of its assignment.
-pub(crate) type Assigned = BTreeMap<ModuleKey, Digest>;
+/// What is assigned: for each module on a node, what of its assignment is told.
+pub(crate) type Assigned = BTreeMap<ModuleKey, Placed>;
+
+/// What is told of an assignment.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Placed {
+    /// The digest of what it says.
+    pub(crate) digest: Digest,
+    /// Where the module listens.
+    #[serde(default)]
+    pub(crate) ports: BTreeMap<PortName, u16>,
+}
 
 impl Status {
     /// Puts side by side what the controller says, what is assigned and what the nodes say.
@@ -96,9 +108,9 @@ impl Status {
         let mut told: BTreeMap<ModuleKey, Applied> = applied.into_iter().map(|a| (key(&a), a)).collect();
         let mut nodes: BTreeMap<NodeName, NodeStatus> =
             controller.nodes.into_iter().map(|node| (node.node.clone(), NodeStatus::new(node))).collect();
-        for (key, digest) in assigned {
+        for (key, placed) in assigned {
             let node = nodes.entry(key.node.clone()).or_insert_with(|| NodeStatus::unknown(&key.node));
-            let module = node.module(&key.module, digest, told.remove(key));
+            let module = node.module(&key.module, placed, told.remove(key));
             node.modules.push(module);
         }
         // Nothing assigns these any more.
@@ -130,15 +142,16 @@ impl NodeStatus {
         Self { node: node.clone(), planned: false, joined: false, seen: None, modules: Vec::new() }
     }
 
-    fn module(&self, module: &ModuleName, assigned: &Digest, told: Option<Applied>) -> ModuleStatus {
+    fn module(&self, module: &ModuleName, placed: &Placed, told: Option<Applied>) -> ModuleStatus {
         let state = |told: &Applied| match told.state {
             AppliedState::Applied => State::Applied,
             AppliedState::Waiting => State::Waiting,
             AppliedState::Failed => State::Failed,
             AppliedState::Withdrawn => State::Withdrawn,
         };
-        match told {
-            Some(told) if told.plan == *assigned => {
+        let ports = placed.ports.clone();
+        let status = match told {
+            Some(told) if told.plan == placed.digest => {
                 let state = state(&told);
                 ModuleStatus::said(told, state)
             }
@@ -154,17 +167,19 @@ impl NodeStatus {
                     false => format!("node {} has not joined", self.node),
                 }),
                 waiting_for: Vec::new(),
+                ports: BTreeMap::new(),
                 services: BTreeMap::new(),
                 at: None,
             },
-        }
+        };
+        ModuleStatus { ports, ..status }
     }
 }
 
 impl ModuleStatus {
     fn said(told: Applied, state: State) -> Self {
         let Applied { module, waiting_for, why, services, at, .. } = told;
-        Self { module, state, why, waiting_for, services, at: Some(at) }
+        Self { module, state, why, waiting_for, ports: BTreeMap::new(), services, at: Some(at) }
     }
 
     /// Why it is not applied.

@@ -51,8 +51,8 @@ pub(crate) struct UpArgs {
     /// With --detach: how long to wait for that, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "detach")]
     timeout: u64,
-    /// The nats-server to run
-    #[arg(long, value_name = "FILE", env = "MESH_NATS_SERVER")]
+    /// The nats-server to run [default: what MESH_NATS_SERVER names, or the one on the PATH]
+    #[arg(long, value_name = "FILE")]
     nats_server: Option<PathBuf>,
     /// The process that --detach leaves running.
     #[arg(long, hide = true)]
@@ -70,6 +70,8 @@ impl UpArgs {
 pub(crate) struct Surroundings {
     /// This program.
     pub(crate) program: PathBuf,
+    /// Its `MESH_NATS_SERVER`, where that says anything.
+    pub(crate) nats_server: Option<PathBuf>,
     /// Its `PATH`.
     pub(crate) path: Option<OsString>,
     /// Its `TZ`.
@@ -101,7 +103,7 @@ pub(crate) async fn run(args: UpArgs, screen: Screen, around: Surroundings) -> R
         catalog: &description.catalog,
         node,
         folder: &folder,
-        nats_server: args.nats_server.clone(),
+        nats_server: args.nats_server.clone().or_else(|| around.nats_server.clone()),
         path: around.path.clone(),
         program: &around.program,
     };

@@ -28,7 +28,10 @@ fn applied(state: &str, plan: &Digest, more: Value) -> Applied {
 /// How `notes@cellar` stands: its state, whether all is settled, and why not.
 fn stands(controller: StatusAnswer, assigned: bool, told: Option<Applied>) -> String {
     let key = ModuleKey { node: "cellar".parse().unwrap(), module: "notes".parse().unwrap() };
-    let assigned = assigned.then(|| (key, digest(ASSIGNED))).into_iter().collect();
+    let assigned = assigned
+        .then(|| (key, Placed { digest: digest(ASSIGNED), ports: BTreeMap::new() }))
+        .into_iter()
+        .collect();
     let status = Status::of(controller, &assigned, told.into_iter().collect());
     let (_, module) = status.modules().next().expect("the module");
     let settled = if status.settled { "settled" } else { "not settled" };

@@ -28,10 +28,10 @@ fn text(status: &Status, screen: &Screen) -> String {
 }
 
 fn table(status: &Status) -> Table {
-    let mut table = Table::new(["NODE", "MODULE", "STATE", "FOR", "SERVICES"]);
+    let mut table = Table::new(["NODE", "MODULE", "STATE", "FOR", "PORTS", "SERVICES"]);
     for node in &status.nodes {
         if node.modules.is_empty() {
-            table.row([(&node.node).into(), "-".into(), idle(node), "".into(), "".into()]);
+            table.row([(&node.node).into(), "-".into(), idle(node), "".into(), "".into(), "".into()]);
         }
         node.modules.iter().for_each(|module| row(&mut table, node, module));
     }
@@ -41,6 +41,7 @@ fn table(status: &Status) -> Table {
 fn row(table: &mut Table, node: &NodeStatus, module: &ModuleStatus) {
     let services: Vec<String> =
         module.services.iter().map(|(name, service)| format!("{name} {}", doing(service))).collect();
+    let ports: Vec<String> = module.ports.iter().map(|(name, port)| format!("{name} {port}")).collect();
     let tone = match module.state {
         State::Applied => Tone::Good,
         State::Failed => Tone::Bad,
@@ -51,6 +52,7 @@ fn row(table: &mut Table, node: &NodeStatus, module: &ModuleStatus) {
         (&module.module).into(),
         Cell::toned(module.state.as_str(), tone),
         module.at.map(age).unwrap_or_default().into(),
+        ports.join(", ").into(),
         services.join(", ").into(),
     ]);
     module.reasons().into_iter().for_each(|reason| table.note(reason));
