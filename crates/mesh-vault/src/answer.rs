@@ -3,6 +3,7 @@
 //! Who asks is an argument of its own, read from the subject by whoever calls. A node is answered
 //! with what is sealed to it and nothing else; an operator never with anything sealed.
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use mesh_bus::verb::VerbError;
@@ -64,23 +65,27 @@ pub fn secret(vault: &Vault, node: &NodeName, ask: SecretAsk) -> Result<SecretAn
     Ok(SecretAnswer { v: V1, credentials, why })
 }
 
-/// `mesh-vault.consumers.<node>`: what is sealed to the node that asks as the provider of others, as
-/// the assignments have it.
+/// `mesh-vault.consumers.<node>`: what is sealed to the node that asks as the provider of others.
+///
+/// Who its consumers are stands in the provider's own assignment. What is missing here is taken back there, so this says
+/// all that there is, and nothing at all before it is known.
 pub fn consumers(
     vault: &Vault,
     node: &NodeName,
     ask: &ConsumersAsk,
 ) -> Result<ConsumersAnswer<Sealed>, VerbError> {
     let seen = vault.seen();
+    if !seen.has_looked {
+        return Err(VerbError::new("not-ready", "the vault has not looked at what is wanted yet")
+            .help("ask again in a moment"));
+    }
     let asker = Provider { node: node.clone(), module: ask.module.clone() };
+    let none = BTreeSet::new();
+    let made = seen.made_for.get(&(asker, ask.provision.clone())).unwrap_or(&none);
     let mut page = ConsumersAnswer { v: V1, entries: vec![], next: None };
     let mut size = 0;
-    for (key, what) in seen.wanted.entries.range(behind(ask.after.as_deref())?) {
-        let What::Credential { provider, provision, .. } = what else { continue };
+    for key in made.range(behind(ask.after.as_deref())?) {
         let Entry::Need(local) = &key.entry else { continue };
-        if *provider != asker || *provision != ask.provision {
-            continue;
-        }
         let credentials = delivered(vault, key, node)?;
         if credentials.is_empty() {
             continue;
@@ -101,7 +106,7 @@ pub fn consumers(
 pub fn list(vault: &Vault, ask: &ListAsk) -> Result<ListAnswer<Recipient>, VerbError> {
     let seen = vault.seen();
     let kept = vault.store().kept().map_err(|error| broken(&error))?;
-    let keys: std::collections::BTreeSet<_> = seen.wanted.entries.keys().chain(kept.keys()).collect();
+    let keys: BTreeSet<_> = seen.wanted.entries.keys().chain(kept.keys()).collect();
     let after = behind(ask.after.as_deref())?;
     let mut page = ListAnswer { v: V1, entries: vec![], next: None };
     for key in keys.range::<CredentialKey, _>((after.0.as_ref(), after.1.as_ref())) {

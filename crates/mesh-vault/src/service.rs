@@ -25,7 +25,7 @@ use crate::config::Config;
 use crate::plan::Step;
 use crate::publish::Publisher;
 use crate::signing::{KeyError, signing_key};
-use crate::store::{RedbStore, StoreError};
+use crate::store::{RedbStore, StoreError, store_file};
 use crate::vault::{Look, Vault};
 
 /// How long it takes at most until the vault looks again, whatever got lost.
@@ -86,7 +86,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), Serv
 fn open(config: &Config) -> Result<Vault, ServiceError> {
     let folder = &config.folder;
     let signing = signing_key(folder, &mut SystemRandom)?;
-    let store = RedbStore::open(&folder.join("vault.redb"))?;
+    let store = RedbStore::open(&store_file(folder))?;
     Ok(Vault::new(config.mesh.clone(), signing, Box::new(store)))
 }
 

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use mesh_seal::{NoRandomness, ParseError, Randomness, Secret, SigningKey};
 use zeroize::Zeroizing;
 
+use crate::store::{RedbStore, Store as _, StoreError, store_file};
+
 const NAME: &str = "signing.key";
 
 /// The signing key could not be read or made.
@@ -34,6 +36,19 @@ pub enum KeyError {
         /// What it should be.
         source: ParseError,
     },
+    /// It is gone, and what it signed is there.
+    #[error("the vault's signing key {path} is gone, and what it signed is there")]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// What it signed is gone, or cannot be made.
+    #[error("the vault's signing key is there without its store")]
+    Store {
+        /// Why.
+        #[from]
+        source: StoreError,
+    },
     /// No key could be made.
     #[error("the vault's signing key could not be made")]
     Make {
@@ -43,13 +58,28 @@ pub enum KeyError {
     },
 }
 
-/// The key in a folder; made, with the folder, where there is none.
+/// The key in a folder; made, with the folder and the store beside it, where there is none.
+///
+/// A key that is gone is not made again where the store holds what it signed, nor a store where there is a key: either
+/// would make every secret again, and a running database has been started with the old ones. The store is made first, so
+/// that a start that is cut off leaves an empty one at most.
 pub fn signing_key(folder: &Path, random: &mut dyn Randomness) -> Result<SigningKey, KeyError> {
     let path = folder.join(NAME);
     match fs::read(&path).map(Zeroizing::new) {
-        Ok(text) => SigningKey::from_text(&Secret::new(text.to_vec()))
-            .map_err(|source| KeyError::NotAKey { path, source }),
+        Ok(text) => {
+            let key = SigningKey::from_text(&Secret::new(text.to_vec()))
+                .map_err(|source| KeyError::NotAKey { path, source })?;
+            RedbStore::is_there(&store_file(folder))?;
+            Ok(key)
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|source| KeyError::File { done: "written", path: path.clone(), source })?;
+            let store = RedbStore::open(&store_file(folder))?;
+            if !(store.kept()?.is_empty() && store.pins()?.is_empty()) {
+                return Err(KeyError::Gone { path });
+            }
+            drop(store);
             let key = SigningKey::generate(random)?;
             let written = write(folder, &path, &key.to_text());
             written.map_err(|source| KeyError::File { done: "written", path, source })?;
@@ -61,7 +91,6 @@ pub fn signing_key(folder: &Path, random: &mut dyn Randomness) -> Result<Signing
 
 /// Whole or not at all, for its owner alone, and on the disk.
 fn write(folder: &Path, path: &Path, text: &Secret) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let beside = folder.join(".signing.key.new");
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -3,7 +3,7 @@
 //! [`RedbStore`] is the real one: one file, 0600, and a commit is on the disk before it returns,
 //! because a secret that was answered once and is forgotten by a power cut would be made again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mesh_model::key::{CredentialKey, KeyError};
 use mesh_model::name::{NameError, NodeName};
@@ -14,6 +14,12 @@ use crate::plan::{Kept, Pins};
 
 mod redb;
 pub use redb::RedbStore;
+
+/// Where the store is in the vault's folder.
+#[must_use]
+pub fn store_file(folder: &Path) -> PathBuf {
+    folder.join("vault.redb")
+}
 
 #[cfg(test)]
 mod memory;
@@ -74,6 +80,12 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// The file is gone, and was there once.
+    #[error("the vault's store {path} is gone: with it went every secret that it kept")]
+    Gone {
+        /// Which.
+        path: PathBuf,
     },
     /// The file is no store, or another program has it open.
     #[error("the vault's store {path} could not be opened as a database")]

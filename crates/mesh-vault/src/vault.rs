@@ -3,16 +3,16 @@
 //! Blocking, since each change waits for the disk. Whoever makes something holds `making`, so that no
 //! version is given twice; reading needs no lock but the short one on what the last look saw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mesh_model::key::CredentialKey;
-use mesh_model::name::{MeshName, NodeName};
-use mesh_model::wire::CredentialRecord;
+use mesh_model::name::{MeshName, NodeName, ProvisionName};
+use mesh_model::wire::{CredentialRecord, Provider};
 use mesh_seal::{Ciphertext, Recipient, SigningKey, SystemRandom, VerifyingKey};
 
 use crate::apply::{MakeError, Maker, apply};
-use crate::credential::Credential;
+use crate::credential::{Credential, Origin};
 use crate::plan::{Kept, Step, plan};
 use crate::record::{records, waits};
 use crate::rules::Wanted;
@@ -34,6 +34,11 @@ pub struct Seen {
     pub wanted: Wanted,
     /// Why there is none yet of some of it.
     pub waits: BTreeMap<CredentialKey, String>,
+    /// What there is for each provider and kind: of what was made for it, whether or not it is wanted at the moment. A bus
+    /// whose assignments are just being written again must not look to a provider as if everybody had left.
+    pub made_for: BTreeMap<(Provider, ProvisionName), BTreeSet<CredentialKey>>,
+    /// Whether there was a look at all: before the first, nothing can be said to be missing.
+    pub has_looked: bool,
 }
 
 /// What a look came to.
@@ -90,7 +95,8 @@ impl Vault {
         let kept = if steps.iter().any(Step::is_change) { self.store.kept()? } else { kept };
         let records = records(&wanted, &kept, &pins);
         let waits = waits(&wanted, &kept, &pins);
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(Seen { wanted, waits });
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(Seen { wanted, waits, made_for: made_for(&kept), has_looked: true });
         Ok(Look { records, steps, failed })
     }
 
@@ -117,6 +123,18 @@ impl Vault {
     fn maker<'a>(&'a self, random: &'a mut SystemRandom) -> Maker<'a> {
         Maker { mesh: &self.mesh, signing: &self.signing, random }
     }
+}
+
+fn made_for(kept: &Kept) -> BTreeMap<(Provider, ProvisionName), BTreeSet<CredentialKey>> {
+    let mut made: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (key, credentials) in kept {
+        if let Some(Origin::Credential { provider, provision, .. }) =
+            credentials.last().map(|one| &one.origin)
+        {
+            made.entry((provider.clone(), provision.clone())).or_default().insert(key.clone());
+        }
+    }
+    made
 }
 
 #[cfg(test)]

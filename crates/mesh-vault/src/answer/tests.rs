@@ -210,3 +210,18 @@ fn what_cannot_be_put_is_refused_by_name() {
     assert_eq!(ask("postgres", "superuser").unwrap_err().code, "not-supplied");
     assert_eq!(ask("notes", "nothing").unwrap_err().code, "unknown-secret");
 }
+
+#[test]
+fn a_provider_hears_nothing_before_the_first_look_and_all_that_there_is_after_it() {
+    let ask = || ask_consumers("postgres", "postgres-database", None);
+    let signing = SigningKey::generate(&mut SystemRandom).unwrap();
+    let new = Vault::new("home".parse().unwrap(), signing, Box::new(MemoryStore::default()));
+    assert_eq!(consumers(&new, &node("attic"), &ask()).unwrap_err().code, "not-ready");
+
+    let (vault, _) = vault(&quickstart());
+    let unsure =
+        [key("cellar.notes.db")].map(|key| mesh_model::key::ModuleKey { node: key.node, module: key.module });
+    vault.look(|_| Wanted { unsure: unsure.into(), ..Wanted::default() }).unwrap();
+    let answer = consumers(&vault, &node("attic"), &ask()).unwrap();
+    assert_eq!(answer.entries.len(), 1, "an assignment that is not there at the moment takes nothing back");
+}

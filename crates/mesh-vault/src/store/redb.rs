@@ -5,7 +5,6 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
 
 use ::redb::backends::FileBackend;
 use ::redb::{
@@ -42,6 +41,18 @@ impl RedbStore {
             return Err(StoreError::Shape { path: path.to_owned(), found, known: SHAPE });
         }
         Ok(store)
+    }
+
+    /// Says so where a store that was made once is not there any more, or is empty.
+    pub fn is_there(path: &Path) -> Result<(), StoreError> {
+        match path.metadata() {
+            Ok(file) if file.len() > 0 => Ok(()),
+            Ok(_) => Err(StoreError::Gone { path: path.to_owned() }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(StoreError::Gone { path: path.to_owned() })
+            }
+            Err(source) => Err(StoreError::File { path: path.to_owned(), source }),
+        }
     }
 
     /// One transaction; on the disk when it returns.
