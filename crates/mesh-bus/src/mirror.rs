@@ -133,6 +133,12 @@ impl Mirror {
         let _ = version.wait_for(|version| *version > 0).await;
     }
 
+    /// Whether a whole state was ever read: before that, what is not held may be there all the same.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        *self.shared.version.borrow() > 0
+    }
+
     /// Waits until what is held has changed since this was last called.
     pub async fn changed(&mut self) {
         // The sender lives as long as we do.

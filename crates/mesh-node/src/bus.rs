@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use mesh_bus::account::Usage;
 use mesh_bus::mirror::Entries;
@@ -27,6 +28,8 @@ use crate::client::world::{Later, World};
 
 /// A file's content is kept in parts of this many bytes.
 const PART: u64 = 256 * 1024;
+/// How long a mirror may take to show what was written here.
+const SHOWN_WITHIN: Duration = Duration::from_secs(5);
 
 /// What is mirrored: keys of a bucket that fit a filter.
 type Scope = (Bucket, String);
@@ -46,11 +49,11 @@ struct Followed {
     _waker: JoinSet<()>,
 }
 
-#[derive(Clone)]
 struct Written {
     revision: u64,
     /// None where it was deleted.
     value: Option<Vec<u8>>,
+    at: Instant,
 }
 
 impl NodeBus {
@@ -68,9 +71,10 @@ impl NodeBus {
         this
     }
 
-    /// Follows exactly what a node with these providers and these provisions of its own has to see.
-    pub fn follow(&self, providers: &BTreeSet<ModuleName>, provides: &BTreeSet<ProvisionName>) {
-        let mut wanted: BTreeMap<Scope, Usage> = self.own().map(|scope| (scope, Usage::read())).collect();
+    /// Follows exactly what a node with these providers and these provisions of its own has to see; says whether any of
+    /// it was not followed before.
+    pub fn follow(&self, providers: &BTreeSet<ModuleName>, provides: &BTreeSet<ProvisionName>) -> bool {
+        let mut wanted: BTreeMap<Scope, Usage> = self.scopes().map(|scope| (scope, Usage::read())).collect();
         wanted.insert((Bucket::registry(), ">".to_owned()), Usage::read());
         for provider in providers {
             wanted.insert((Bucket::bound(provider), self.filter()), Usage::read());
@@ -81,15 +85,17 @@ impl NodeBus {
         }
         let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
         mirrors.retain(|scope, _| wanted.contains_key(scope));
+        let is_more = wanted.len() > mirrors.len();
         for (scope, usage) in wanted {
             mirrors.entry(scope).or_insert_with_key(|(bucket, filter)| {
                 let mirror = Mirror::open(&self.bus, bucket.clone(), filter, usage);
                 Followed { _waker: waker(&mirror, &self.wake), mirror: Arc::new(mirror) }
             });
         }
+        is_more
     }
 
-    fn own(&self) -> impl Iterator<Item = Scope> {
+    fn scopes(&self) -> impl Iterator<Item = Scope> {
         let buckets = [
             Bucket::assignments(),
             Bucket::config(),
@@ -105,7 +111,7 @@ impl NodeBus {
         format!("{}.>", self.node)
     }
 
-    /// Waits until the node's own keys have been read once: before that, nothing can be said to be gone.
+    /// Waits until all that is followed has been read once: before that, nothing can be said to be gone.
     pub async fn ready(&self) {
         let mirrors: Vec<Arc<Mirror>> = {
             let mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,22 +133,55 @@ impl NodeBus {
         self.entries(bucket, &self.filter()).unwrap_or_default()
     }
 
+    /// A key of this node, as last seen or as written here since.
+    #[must_use]
+    pub fn own(&self, bucket: &Bucket, key: &str) -> Option<Vec<u8>> {
+        let keys = Keys { bucket: bucket.name().to_owned(), filter: key.to_owned() };
+        self.now(&keys)?.remove(key)
+    }
+
+    /// What is held of a scope; none where it is not followed, or was not read yet.
     fn entries(&self, bucket: &Bucket, filter: &str) -> Option<Entries> {
         let mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
-        mirrors.get(&(bucket.clone(), filter.to_owned())).map(|followed| followed.mirror.snapshot())
+        let followed = mirrors.get(&(bucket.clone(), filter.to_owned()))?;
+        followed.mirror.is_ready().then(|| followed.mirror.snapshot())
     }
 
     /// The mirror that a lookup's keys are in.
     fn covering(&self, bucket: &Bucket, filter: &str) -> Option<Entries> {
         self.entries(bucket, filter)
-            .or_else(|| filter.starts_with(&format!("{}.", self.node)).then(|| self.of_node(bucket)))
+            .or_else(|| {
+                let is_own = filter.starts_with(&format!("{}.", self.node));
+                is_own.then(|| self.entries(bucket, &self.filter())).flatten()
+            })
             .or_else(|| self.entries(bucket, ">"))
+    }
+
+    /// The values under the keys that a filter takes: as the mirror shows them, and over that what was written here and
+    /// it does not show yet.
+    fn now(&self, keys: &Keys) -> Option<BTreeMap<String, Vec<u8>>> {
+        let bucket = Bucket::named(&keys.bucket)?;
+        let seen = self.covering(&bucket, &keys.filter)?;
+        let read = |(key, entry): (&String, &mesh_bus::kv::Entry)| (key.clone(), entry.value.to_vec());
+        let mut now: BTreeMap<String, Vec<u8>> =
+            seen.iter().filter(|(key, _)| fits(key, &keys.filter)).map(read).collect();
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((name, key), ours) in written.iter() {
+            let is_newer = seen.get(key).is_none_or(|seen| seen.revision < ours.revision);
+            if *name == keys.bucket && fits(key, &keys.filter) && is_newer {
+                match &ours.value {
+                    Some(value) => drop(now.insert(key.clone(), value.clone())),
+                    None => drop(now.remove(key)),
+                }
+            }
+        }
+        Some(now)
     }
 
     /// Whether what is there says this already: as last written here, or as the mirror shows it since.
     fn says(&self, bucket: &Bucket, key: &str, value: Option<&[u8]>) -> bool {
-        let seen = self.covering(bucket, key);
-        let seen = seen.as_ref().and_then(|entries| entries.get(key));
+        let covering = self.covering(bucket, key);
+        let seen = covering.as_ref().and_then(|entries| entries.get(key));
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (bucket.name().to_owned(), key.to_owned());
         match written.get(&place) {
@@ -151,19 +190,23 @@ impl NodeBus {
             }
             _ => {
                 written.remove(&place);
-                seen.map(|seen| &seen.value[..]) == value
+                // Of what was not read it cannot be said that it is gone.
+                (seen.is_some() || covering.is_some()) && seen.map(|seen| &seen.value[..]) == value
             }
         }
     }
 
     fn note(&self, bucket: &Bucket, key: &str, revision: u64, value: Option<Vec<u8>>) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.insert((bucket.name().to_owned(), key.to_owned()), Written { revision, value });
+        let place = (bucket.name().to_owned(), key.to_owned());
+        written.insert(place, Written { revision, value, at: Instant::now() });
     }
 
-    /// Goes by the mirrors alone from here on: what somebody else removed meanwhile is then seen to be missing.
+    /// Goes by the mirrors alone from here on, save for what was written just now: what somebody else removed meanwhile is
+    /// then seen to be missing.
     pub fn look_again(&self) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.retain(|_, ours| ours.at.elapsed() < SHOWN_WITHIN);
     }
 
     /// Asks a verb under this node's name.
@@ -209,13 +252,9 @@ fn said(error: &dyn std::error::Error) -> String {
 }
 
 impl World for NodeBus {
-    fn values(&self, keys: &Keys) -> Vec<(String, Value)> {
-        let Some(bucket) = Bucket::named(&keys.bucket) else { return Vec::new() };
-        let Some(entries) = self.covering(&bucket, &keys.filter) else { return Vec::new() };
-        let read = |(key, entry): (&String, &mesh_bus::kv::Entry)| {
-            Some((key.clone(), serde_json::from_slice(&entry.value).ok()?))
-        };
-        entries.iter().filter(|(key, _)| fits(key, &keys.filter)).filter_map(read).collect()
+    fn values(&self, keys: &Keys) -> Option<Vec<(String, Value)>> {
+        let read = |(key, value): (String, Vec<u8>)| Some((key, serde_json::from_slice(&value).ok()?));
+        Some(self.now(keys)?.into_iter().filter_map(read).collect())
     }
 
     fn secret<'a>(

@@ -11,7 +11,7 @@
 pub mod carry;
 pub mod consumers;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod inputs;
 pub mod lookup;
 pub mod opener;

@@ -14,11 +14,11 @@ use super::lookup::Keys;
 use super::opener::Opener;
 
 /// A password that must never be seen.
-pub(super) const SENTINEL: &str = "s3nt1nel-pass/word";
+pub(crate) const SENTINEL: &str = "s3nt1nel-pass/word";
 const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// `notes` on `cellar`, which needs `db` of `postgres@attic`. `run` and `files` are as in an assignment.
-pub(super) fn notes(run: Value, files: Value) -> Assignment {
+pub(crate) fn notes(run: Value, files: Value) -> Assignment {
     let settings = BTreeMap::from([("title", "Our notes")]);
     assignment(json!({
         "v": 1, "plan": NOTHING, "digest": NOTHING, "node": "cellar", "module": "notes", "manifest": NOTHING,
@@ -37,7 +37,7 @@ pub(super) fn notes(run: Value, files: Value) -> Assignment {
 }
 
 /// `postgres` on `attic`, whose only consumer is `notes@cellar`.
-pub(super) fn postgres() -> Assignment {
+pub(crate) fn postgres() -> Assignment {
     assignment(json!({
         "v": 1, "plan": NOTHING, "digest": NOTHING, "node": "attic", "module": "postgres", "manifest": NOTHING,
         "machine": {"name": "attic", "address": "10.0.0.1"}, "folder": "/s/modules/postgres",
@@ -56,12 +56,12 @@ fn assignment(value: Value) -> Assignment {
 }
 
 /// The revision of what `notes` contributes.
-pub(super) fn revision() -> Digest {
+pub(crate) fn revision() -> Digest {
     Digest::of(b"what notes contributes")
 }
 
 /// The registry, as the provisioner compiles it in.
-pub(super) fn registry() -> BTreeMap<Kind, Registration> {
+pub(crate) fn registry() -> BTreeMap<Kind, Registration> {
     let of_assignment = |kind: &str, field: &str| {
         json!({"v": 1, "kind": kind, "owner": "mesh-controller",
         "bucket": "mesh-controller_assignments", "key": "<node>.<module>", "field": field})
@@ -95,19 +95,19 @@ pub(super) fn registry() -> BTreeMap<Kind, Registration> {
 }
 
 /// A node with a key, and the vault that it trusts.
-pub(super) struct Trust {
-    pub(super) vault: SigningKey,
-    pub(super) key: SealingKey,
-    pub(super) node: &'static str,
+pub(crate) struct Trust {
+    pub(crate) vault: SigningKey,
+    pub(crate) key: SealingKey,
+    pub(crate) node: &'static str,
 }
 
 impl Trust {
-    pub(super) fn new(node: &'static str) -> Self {
+    pub(crate) fn new(node: &'static str) -> Self {
         let vault = SigningKey::generate(&mut SystemRandom).unwrap();
         Self { vault, key: SealingKey::generate(), node }
     }
 
-    pub(super) fn opener(&self) -> Opener {
+    pub(crate) fn opener(&self) -> Opener {
         Opener {
             mesh: "home".parse().unwrap(),
             node: self.node.parse().unwrap(),
@@ -118,7 +118,7 @@ impl Trust {
     }
 
     /// A credential of `notes@cellar`, sealed to this node.
-    pub(super) fn delivered(
+    pub(crate) fn delivered(
         &self,
         name: &str,
         id: &str,
@@ -141,7 +141,7 @@ impl Trust {
 }
 
 /// The provider's answer to `notes`.
-pub(super) fn bound(credential: Option<&str>) -> Bound {
+pub(crate) fn bound(credential: Option<&str>) -> Bound {
     serde_json::from_value(
         json!({"v": 1, "node": "cellar", "module": "notes", "provision": "postgres-database",
         "local": "db", "by": "attic", "revision": revision(), "values": {"host": "10.0.0.1"},
@@ -151,7 +151,7 @@ pub(super) fn bound(credential: Option<&str>) -> Bound {
 }
 
 /// Everything that `notes` can find, with the credential `c1`.
-pub(super) fn inputs(assignment: &Assignment, trust: &Trust, bound: Option<Bound>) -> Inputs {
+pub(crate) fn inputs(assignment: &Assignment, trust: &Trust, bound: Option<Bound>) -> Inputs {
     let own = |bucket: &str| Keys { bucket: bucket.into(), filter: "cellar.notes".into() };
     let one = |value: Value| vec![("cellar.notes".to_owned(), value)];
     let config = json!({"v": 1, "node": "cellar", "module": "notes", "values": {"title": "Our notes"}});

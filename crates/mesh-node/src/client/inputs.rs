@@ -115,8 +115,10 @@ pub async fn gather(
     for lookup in lookups(registry, assignment, references) {
         match lookup {
             Lookup::Bucket { keys, .. } => {
-                let found = world.values(&keys);
-                inputs.buckets.insert(keys, found);
+                // What was never read yet is left out: it is waited for, and never taken for empty.
+                if let Some(found) = world.values(&keys) {
+                    inputs.buckets.insert(keys, found);
+                }
             }
             Lookup::Verb { verb, ask: Ask::Secret(module, entry) } => {
                 let asked = world.secret(&verb, &module, &entry).await;

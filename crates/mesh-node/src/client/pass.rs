@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::inputs::{Inputs, Registry, gather};
 use super::opener::Opener;
-use super::references::{self, Templates};
+use super::references::{self, Body, Templates};
 use super::render::{RenderError, Rendered, render};
 use super::report::{self, Progress};
 use super::resolve::{resolve, said};
@@ -106,6 +106,7 @@ impl Pass<'_> {
         let before: BTreeMap<String, NeedRecord> = self
             .world
             .values(&keys)
+            .unwrap_or_default()
             .into_iter()
             .filter_map(|(key, value)| Some((key, serde_json::from_value(value).ok()?)))
             .collect();
@@ -119,10 +120,17 @@ impl Pass<'_> {
         let mut templates = Templates::new();
         for (path, file) in &assignment.files {
             let content = self.content(&file.digest, file.size).await?;
-            let text = std::str::from_utf8(&content);
-            let text = text.map_err(|_| format!("the file `{path}` is not text in UTF-8"))?;
-            let template = if file.verbatim { Template::verbatim(text) } else { Template::parse(text).0 };
-            templates.insert(path.clone(), template);
+            let body = match file.verbatim {
+                true => Body::Verbatim(content),
+                false => {
+                    let text = std::str::from_utf8(&content);
+                    let text = text.map_err(|_| {
+                        format!("the file `{path}` is not text in UTF-8, and is not said to be `verbatim`")
+                    })?;
+                    Body::Template(Template::parse(text).0)
+                }
+            };
+            templates.insert(path.clone(), body);
         }
         Ok(templates)
     }

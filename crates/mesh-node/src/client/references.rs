@@ -1,13 +1,22 @@
 //! What an assignment asks for: every placeholder in its services and files, and every provision that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mesh_model::name::FilePath;
 use mesh_model::placeholder::{Reference, Template};
 use mesh_model::wire::{Assignment, Health, Run};
 
-/// The templates of an assignment's files, by path, with the placeholders found.
-pub type Templates = BTreeMap<FilePath, Template>;
+/// What the files of an assignment are made from, by path.
+pub type Templates = BTreeMap<FilePath, Body>;
+
+/// What a file is made from.
+pub enum Body {
+    /// A text with placeholders in it.
+    Template(Template),
+    /// These very bytes, which need not be text.
+    Verbatim(Arc<Vec<u8>>),
+}
 
 /// Every reference in the services and files of an assignment.
 #[must_use]
@@ -18,8 +27,11 @@ pub fn of(assignment: &Assignment, files: &Templates) -> BTreeSet<Reference> {
             note(&Template::parse(text).0, &mut found);
         }
     }
-    for template in files.values() {
-        note(template, &mut found);
+    for body in files.values() {
+        match body {
+            Body::Template(template) => note(template, &mut found),
+            Body::Verbatim(_) => {}
+        }
     }
     found
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use super::references::{self, Templates};
+use super::references::{self, Body, Templates};
 use super::resolve::{Found, Known};
 use crate::files::{Dir, Lasting};
 use crate::host::{DesiredModule, Health, Prepare, Restart, ServiceSpec};
@@ -85,10 +85,8 @@ pub fn render(
     key: &DigestKey,
 ) -> Result<Rendered, RenderError> {
     let renderer = Renderer { assignment, values, key };
-    let files = templates
-        .iter()
-        .map(|(path, template)| renderer.file(path, template))
-        .collect::<Result<Vec<_>, _>>()?;
+    let files =
+        templates.iter().map(|(path, body)| renderer.file(path, body)).collect::<Result<Vec<_>, _>>()?;
     let services = assignment
         .run
         .iter()
@@ -171,15 +169,22 @@ impl Renderer<'_> {
                 return Err(RenderError::Value { place: place.to_owned(), why });
             }
         }
-        Ok(self.fill(&template, place)?.as_str().to_owned())
+        let text = self.fill(&template, place)?;
+        without_nul(&text, place)?;
+        Ok(text.as_str().to_owned())
     }
 
     fn texts(&self, texts: &[String], place: &str) -> Result<Vec<String>, RenderError> {
         texts.iter().map(|text| self.text(text, place)).collect()
     }
 
-    fn file(&self, path: &FilePath, template: &Template) -> Result<RenderedFile, RenderError> {
-        let content = self.fill(template, &format!("the file `{path}`"))?;
+    fn file(&self, path: &FilePath, body: &Body) -> Result<RenderedFile, RenderError> {
+        let content = match body {
+            Body::Template(template) => {
+                self.fill(template, &format!("the file `{path}`"))?.as_bytes().to_vec()
+            }
+            Body::Verbatim(bytes) => bytes.to_vec(),
+        };
         let mode = self.assignment.files.get(path).map_or(0o600, mode);
         let user = self
             .assignment
@@ -188,12 +193,7 @@ impl Renderer<'_> {
             .filter(|run| names(run, path))
             .chain(self.assignment.run.values())
             .find_map(|run| run.user.clone());
-        Ok(RenderedFile {
-            path: path.clone(),
-            content: Zeroizing::new(content.as_bytes().to_vec()),
-            mode,
-            user,
-        })
+        Ok(RenderedFile { path: path.clone(), content: Zeroizing::new(content), mode, user })
     }
 
     fn service(
@@ -208,7 +208,9 @@ impl Renderer<'_> {
         let place = |what: &str| format!("`{what}` of the service `{name}`");
         let prepare = run.prepare.iter().map(|step| self.prepare(step, &place("prepare")));
         let env = run.env.iter().map(|(key, text)| {
-            let text = self.fill(&Template::parse(text).0, &place(&format!("env.{key}")))?;
+            let place = place(&format!("env.{key}"));
+            let text = self.fill(&Template::parse(text).0, &place)?;
+            without_nul(&text, &place)?;
             Ok((key.clone(), Secret::new(text.as_bytes().to_vec())))
         });
         let mut spec = ServiceSpec {
@@ -249,8 +251,9 @@ impl Renderer<'_> {
     /// Of everything that a service has to be restarted for.
     fn digest(&self, spec: &ServiceSpec, run: &Run, files: &[RenderedFile], on_change: OnChange) -> String {
         let plain = serde_json::json!({
-            "exec": spec.exec, "user": spec.user, "health": run.health, "restart": run.restart,
-            "prepare": run.prepare, "stop_signal": run.stop_signal,
+            "exec": spec.exec, "user": spec.user, "restart": run.restart, "stop_signal": run.stop_signal,
+            "health": spec.health.as_ref().map(|health| format!("{health:?}")),
+            "prepare": spec.prepare.iter().map(|step| (&step.exec, &step.creates)).collect::<Vec<_>>(),
         });
         let plain = plain.to_string();
         let files = self.digest_of_files(run, files, on_change);
@@ -269,6 +272,17 @@ impl Renderer<'_> {
         let parts =
             files.iter().filter(concerns).flat_map(|file| [file.path.as_str().as_bytes(), &file.content[..]]);
         self.key.digest_all(parts).to_string()
+    }
+}
+
+/// What a process is given ends at the first NUL: it would get another value than was meant.
+fn without_nul(text: &str, place: &str) -> Result<(), RenderError> {
+    match text.contains('\0') {
+        true => Err(RenderError::Value {
+            place: place.to_owned(),
+            why: "it holds a NUL character, which no process can be given".to_owned(),
+        }),
+        false => Ok(()),
     }
 }
 

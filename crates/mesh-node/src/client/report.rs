@@ -139,7 +139,8 @@ pub fn applied(
         plan: assignment.digest.clone(),
         rendered: None,
         services: services(host),
-        credentials: BTreeMap::new(),
+        // Services that run go on with what they were started with, until those that follow are well.
+        credentials: before.map(|before| before.credentials.clone()).unwrap_or_default(),
         at: now,
     };
     match progress {
@@ -148,11 +149,9 @@ pub fn applied(
         Progress::Written { rendered, credentials, services, faults } => {
             record.rendered = Some(rendered.clone());
             (record.state, record.why) = outcome(host, services, faults);
-            let settled = record.state == AppliedState::Applied;
-            record.credentials = match (settled, before) {
-                (true, _) | (false, None) => credentials.clone(),
-                (false, Some(before)) => before.credentials.clone(),
-            };
+            if record.state == AppliedState::Applied {
+                record.credentials.clone_from(credentials);
+            }
         }
     }
     if let Some(before) = before {

@@ -148,7 +148,7 @@ fn in_bucket(assignment: &Assignment, inputs: &Inputs, reference: &Reference) ->
     let Lookup::Bucket { keys, field } = lookup else {
         return Err(format!("`{}` is registered as a verb, and is not had by asking", reference.kind()));
     };
-    let records = inputs.buckets.get(&keys).map(Vec::as_slice).unwrap_or_default();
+    let records = inputs.buckets.get(&keys).ok_or_else(|| format!("{} was not read yet", keys.bucket))?;
     fields::read(assignment, reference, &field, records)
 }
 

@@ -20,9 +20,9 @@ pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The bus, as the client sees it.
 pub trait World: Send + Sync {
-    /// The values under the keys that a filter takes, as last seen, in the order of their keys. A value that is no JSON is
-    /// left out here and told by whoever keeps the mirror.
-    fn values(&self, keys: &Keys) -> Vec<(String, Value)>;
+    /// The values under the keys that a filter takes, as last seen or as written here since, in the order of their keys;
+    /// none where they were never read yet, which is not the same as nothing there. A value that is no JSON is left out.
+    fn values(&self, keys: &Keys) -> Option<Vec<(String, Value)>>;
 
     /// The live credentials under one name.
     fn secret<'a>(

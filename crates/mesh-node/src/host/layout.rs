@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! <state>/modules/<module>/             its files; others may pass, nobody may list
-//! <state>/records/<module>/             what the mesh itself has to remember of it: its ledger, its running services
+//! <state>/records/<module>/             what the mesh itself has to remember of it: its ledger, its running services, what it was made from
+//! <state>/contents/<digest>             what its files are made from, to boot without the bus
+//! <state>/seen.json                     how old a credential may be
 //! <state>/logs/<module>/<service>.log   what it said
 //! ```
 
@@ -33,6 +35,21 @@ impl Layout {
     /// The ledger of a module's files, for [`crate::files::replace`].
     pub fn ledger(&self, module: &str) -> PathBuf {
         self.records(module).join("files.json")
+    }
+
+    /// What a module was last made from.
+    pub fn kept(&self, module: &str) -> PathBuf {
+        self.records(module).join("kept.json")
+    }
+
+    /// What files are made from, by digest.
+    pub fn contents(&self) -> PathBuf {
+        self.state.join("contents")
+    }
+
+    /// How old a credential may be.
+    pub fn seen(&self) -> PathBuf {
+        self.state.join("seen.json")
     }
 
     /// A service's log.

@@ -11,18 +11,22 @@ use mesh_model::wire::{Applied, Assignment, PinAnswer, PinAsk, Registration};
 use mesh_seal::{Recipient, VerifyingKey};
 use serde_json::json;
 
+use super::kept::{Kept, Shelf};
 use super::{Error, facts};
 use crate::answers::{AnswersFiles, Due};
 use crate::bus::NodeBus;
-use crate::client::inputs::Registry;
+use crate::client::inputs::{Inputs, Registry};
 use crate::client::lookup::Keys;
 use crate::client::opener::Opener;
-use crate::client::pass::{APPLIED, Contents, Pass};
+use crate::client::pass::{APPLIED, Contents, Done, Pass};
 use crate::client::report::{self, Progress};
 use crate::client::resolve::said;
 use crate::client::world::World;
 use crate::config::Config;
 use crate::host::{Host, HostConfig, Layout, ModuleState, States};
+
+/// How long what is newly followed may take to be read, before it is looked at all the same.
+const READ_WITHIN: Duration = Duration::from_millis(500);
 
 /// One node at work.
 pub(super) struct Desk {
@@ -33,6 +37,9 @@ pub(super) struct Desk {
     layout: Layout,
     opener: Opener,
     contents: Contents,
+    pub(super) shelf: Shelf,
+    /// What an earlier run has kept, until it is run without the bus or there is one.
+    kept: BTreeMap<ModuleName, Kept>,
     pub(super) modules: BTreeMap<ModuleName, Module>,
 }
 
@@ -56,14 +63,15 @@ impl Desk {
         })
         .await
         .map_err(Error::Host)?;
+        let layout = Layout::new(&config.state);
+        let (shelf, kept, contents) = Shelf::open(layout.clone())?;
         let opener = Opener {
             mesh: config.mesh.clone(),
             node: config.node.clone(),
             identity: config.sealing.clone(),
             signer: config.signer.clone(),
-            seen: BTreeMap::new(),
+            seen: shelf.seen().clone(),
         };
-        let layout = Layout::new(&config.state);
         let states = host.states();
         Ok(Self {
             config,
@@ -72,7 +80,9 @@ impl Desk {
             states,
             layout,
             opener,
-            contents: Contents::new(),
+            contents,
+            shelf,
+            kept,
             modules: BTreeMap::new(),
         })
     }
@@ -83,6 +93,21 @@ impl Desk {
         self.pin().await?;
         self.tell_facts().await;
         Ok(())
+    }
+
+    /// Runs what an earlier run has kept: the bus is not there.
+    pub(super) async fn boot(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        if !kept.is_empty() {
+            tracing::warn!("the bus or the vault is not there: what was kept is run until it is");
+        }
+        for (name, Kept { assignment, inputs, .. }) in kept {
+            let done = self.make(&Registry::new(), &assignment, Some(inputs)).await;
+            if done.module.is_none() {
+                tracing::warn!(module = %name, progress = ?done.progress, "it cannot be run from what was kept");
+            }
+            self.take(name, assignment, done);
+        }
     }
 
     async fn pin(&self) -> Result<(), Error> {
@@ -137,8 +162,13 @@ impl Desk {
     /// Looks at everything, and does what is missing.
     pub(super) async fn look(&mut self) {
         let assigned = self.assigned();
-        self.follow(&assigned);
+        if self.follow(&assigned) {
+            // As a rule it takes a moment; what takes longer wakes us when it is there, and is waited for until then.
+            let _ = tokio::time::timeout(READ_WITHIN, self.bus.ready()).await;
+        }
         self.withdraw(&assigned).await;
+        self.shelf.prune(assigned.values(), &mut self.contents);
+        self.kept.clear();
         let registry = self.registry();
         for (name, assignment) in assigned {
             self.pass(&registry, name, assignment).await;
@@ -168,11 +198,12 @@ impl Desk {
         assigned
     }
 
-    fn follow(&self, assigned: &BTreeMap<ModuleName, Assignment>) {
+    /// Says whether anything new is followed.
+    fn follow(&self, assigned: &BTreeMap<ModuleName, Assignment>) -> bool {
         let needs = assigned.values().flat_map(|assignment| &assignment.needs);
         let providers: BTreeSet<ModuleName> = needs.map(|need| need.from.module.clone()).collect();
         let provides = assigned.values().flat_map(|assignment| assignment.provides.keys().cloned()).collect();
-        self.bus.follow(&providers, &provides);
+        self.bus.follow(&providers, &provides)
     }
 
     fn registry(&self) -> Registry {
@@ -181,10 +212,21 @@ impl Desk {
             let entry: Registration = serde_json::from_value(value).ok()?;
             (entry.kind.as_str() == key).then_some((entry.kind, entry))
         };
-        self.bus.values(&keys).into_iter().filter_map(read).collect()
+        self.bus.values(&keys).unwrap_or_default().into_iter().filter_map(read).collect()
     }
 
     async fn pass(&mut self, registry: &Registry, name: ModuleName, assignment: Assignment) {
+        let mut done = self.make(registry, &assignment, None).await;
+        let inputs = done.inputs.take();
+        self.take(name.clone(), assignment, done);
+        self.carry(&name).await;
+        self.tell(&name).await;
+        if let (Some(inputs), Some(module)) = (inputs, self.modules.get(&name)) {
+            self.shelf.keep(&module.assignment, &inputs, &self.contents);
+        }
+    }
+
+    async fn make(&mut self, registry: &Registry, assignment: &Assignment, kept: Option<Inputs>) -> Done {
         let mut pass = Pass {
             world: &*self.bus,
             registry,
@@ -194,16 +236,20 @@ impl Desk {
             contents: &mut self.contents,
             now: (self.config.now)(),
         };
-        let done = pass.make(&assignment, None).await;
+        let done = pass.make(assignment, kept).await;
+        self.shelf.keep_seen(&self.opener.seen);
+        done
+    }
+
+    /// Hands a module to the host, and remembers how far it is.
+    fn take(&mut self, name: ModuleName, assignment: Assignment, done: Done) {
         if let Some(module) = done.module {
             self.host.set(name.as_str(), Some(module));
         }
         let before = self.modules.remove(&name);
         let (answers, faults) = before.map(|before| (before.answers, before.faults)).unwrap_or_default();
         let module = Module { assignment, progress: done.progress, again: done.again, answers, faults };
-        self.modules.insert(name.clone(), module);
-        self.carry(&name).await;
-        self.tell(&name).await;
+        self.modules.insert(name, module);
     }
 
     /// Looks at the answers files, and carries what is new.
@@ -268,8 +314,7 @@ impl Desk {
 
     /// What was last told of a module.
     pub(super) fn told(&self, key: &ModuleKey) -> Option<Applied> {
-        let entries = self.bus.of_node(&Bucket::applied());
-        serde_json::from_slice(&entries.get(&key.to_string())?.value).ok()
+        serde_json::from_slice(&self.bus.own(&Bucket::applied(), &key.to_string())?).ok()
     }
 
     /// What the host says of a module; none once nothing of it is left.

@@ -39,6 +39,7 @@ impl Desk {
     async fn take_back(&mut self, name: &ModuleName) {
         let key = ModuleKey { node: self.config.node.clone(), module: name.clone() };
         let now = (self.config.now)();
+        self.shelf.forget(name);
         if self.modules.remove(name).is_some() || self.state(name).is_some() {
             let record = report::withdrawn(&key, self.told(&key).as_ref(), now);
             self.say(self.bus.put(APPLIED, &key.to_string(), json!(record)).await, name);

@@ -18,7 +18,7 @@ fn rendered(text: &str, on_change: &str, answered: bool) -> Result<Rendered, Ren
     let digest = mesh_model::digest::Digest::of(text.as_bytes());
     let file = json!({"digest": digest, "size": text.len(), "mode": "0640", "on_change": on_change});
     let assignment = notes(run, json!({"app.toml": file}));
-    let templates = Templates::from([("app.toml".parse().unwrap(), Template::parse(text).0)]);
+    let templates = Templates::from([("app.toml".parse().unwrap(), Body::Template(Template::parse(text).0))]);
     let references = references::of(&assignment, &templates);
     let trust = Trust::new("cellar");
     let inputs = inputs(&assignment, &trust, answered.then(|| bound(Some("c1"))));
@@ -85,4 +85,42 @@ fn a_secret_goes_nowhere_but_files_and_env() {
     let resolved = resolve(&assignment, &inputs, &mut trust.opener(), &references);
     let error = render(&assignment, &Templates::new(), &resolved.values, &key()).err().unwrap().to_string();
     assert!(error.contains("secret.admin") && !error.contains("s3nt1nel"), "{error}");
+}
+
+#[test]
+fn a_verbatim_file_is_carried_byte_for_byte() {
+    let bytes: Vec<u8> = (0..=255).chain(*b"${config.title}\r\n$${").collect();
+    let assignment = notes(json!({}), json!({}));
+    let templates = Templates::from([("logo.png".parse().unwrap(), Body::Verbatim(bytes.clone().into()))]);
+    assert!(references::of(&assignment, &templates).is_empty(), "nothing is looked for in it");
+    let rendered = render(&assignment, &templates, &BTreeMap::new(), &key()).unwrap();
+    assert_eq!(*rendered.files[0].content, bytes);
+}
+
+#[test]
+fn a_preparation_of_other_values_is_another_service() {
+    let digest = |title: &str| {
+        let run = json!({"server": {"prepare": [{"exec": ["init", "${config.title}"]}], "exec": ["notes"]}});
+        let assignment = notes(run, json!({}));
+        let value = super::super::resolve::Known::plain(json!(title));
+        let values = BTreeMap::from([(Reference::Config("title".parse().unwrap()), Ok(value))]);
+        let rendered = render(&assignment, &Templates::new(), &values, &key()).unwrap();
+        rendered.module.services[0].digest.clone()
+    };
+    assert_ne!(digest("one"), digest("other"));
+    assert_eq!(digest("one"), digest("one"));
+}
+
+#[test]
+fn a_nul_is_no_value_of_a_process() {
+    for run in [
+        json!({"server": {"exec": ["notes"], "env": {"TITLE": "${config.title}"}}}),
+        json!({"server": {"exec": ["notes", "${config.title}"]}}),
+    ] {
+        let assignment = notes(run, json!({}));
+        let value = super::super::resolve::Known::plain(json!("a\0b"));
+        let values = BTreeMap::from([(Reference::Config("title".parse().unwrap()), Ok(value))]);
+        let error = render(&assignment, &Templates::new(), &values, &key()).err().unwrap().to_string();
+        assert!(error.contains("service `server`") && error.contains("NUL"), "{error}");
+    }
 }

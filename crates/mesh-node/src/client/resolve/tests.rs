@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::fixture::{Trust, bound, inputs, notes};
+use super::super::fixture::{Trust, bound, inputs, notes, postgres, registry};
 use super::*;
 
 /// What a placeholder stands for, or why it waits: with what `change` made of the inputs.
@@ -137,4 +137,18 @@ fn a_need_that_no_placeholder_uses_is_told_and_holds_up_nothing() {
         resolve(&assignment, &inputs(&assignment, &trust, None), &mut trust.opener(), &BTreeSet::new());
     assert_eq!(resolved.needs.len(), 1);
     assert_eq!((resolved.needs[0].state, resolved.needs[0].holds_up), (NeedState::Waiting, false));
+}
+
+#[test]
+fn what_was_never_read_is_not_taken_for_empty() {
+    for placeholder in ["collected.motd", "config.title", "bound.db.host"] {
+        let why = found(placeholder, |inputs, _| inputs.buckets.clear()).unwrap_err();
+        assert!(why.contains("not read yet") || why.contains("has not answered yet"), "{why}");
+    }
+    let trust = Trust::new("attic");
+    let reference = Reference::Contribution("postgres-database".parse().unwrap());
+    let inputs = Inputs { registry: registry(), ..Inputs::default() };
+    let references = BTreeSet::from([reference.clone()]);
+    let resolved = resolve(&postgres(), &inputs, &mut trust.opener(), &references);
+    assert!(resolved.values[&reference].is_err(), "no consumers file without consumers");
 }
