@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests alone live here, and their helpers fail as they do")]
 
 mod bench;
+mod boots;
 mod contained;
 mod postgres;
 mod refused;
