@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use mesh_model::key::BoundKey;
 use mesh_model::name::ProvisionName;
@@ -13,6 +14,9 @@ use mesh_model::wire::{Assignment, Bound, Timestamp};
 use rustix::fs::{Mode, OFlags};
 
 use crate::client::carry::{self, MAX_ANSWERS};
+
+/// How soon what could not be told is told again: at first, and at most.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
 
 /// What distinguishes a file from the one that it replaced.
 type Stamp = (u64, u64, i64, i64);
@@ -22,6 +26,8 @@ type Stamp = (u64, u64, i64, i64);
 pub struct AnswersFiles {
     stamps: BTreeMap<ProvisionName, Option<Stamp>>,
     carried: BTreeMap<BoundKey, Bound>,
+    /// When to try again what could not be told, and how long to wait after the next failure.
+    again: Option<(Instant, Duration)>,
 }
 
 /// What to do on the bus, and what is wrong.
@@ -36,9 +42,12 @@ pub struct Due {
 }
 
 impl AnswersFiles {
-    /// Whether any file was replaced since it was last read.
+    /// Whether any file was replaced since it was last read, or something is to be told again.
     #[must_use]
     pub fn have_changed(&self, assignment: &Assignment) -> bool {
+        if self.again.is_some_and(|(at, _)| at <= Instant::now()) {
+            return true;
+        }
         let changed = |(provision, provided): (&ProvisionName, &mesh_model::wire::Provided)| {
             self.stamps.get(provision) != Some(&stamp(&provided.answers))
         };
@@ -73,14 +82,23 @@ impl AnswersFiles {
             }
         }
         due.delete = self.carried.keys().filter(|key| !still.contains_key(key)).cloned().collect();
+        if due.put.is_empty() {
+            self.again = None;
+        }
         self.carried = still;
         due
     }
 
-    /// Forgets what was told, where telling it failed: the next reading tells it again.
-    pub fn untold(&mut self, key: &BoundKey) {
-        self.carried.remove(key);
-        self.stamps.clear();
+    /// Forgets what was told, where telling it failed: it is told again at the next reading, which is soon at first, and
+    /// then ever later.
+    pub fn untold(&mut self, keys: &[BoundKey]) {
+        if keys.is_empty() {
+            self.again = None;
+            return;
+        }
+        keys.iter().for_each(|key| drop(self.carried.remove(key)));
+        let pause = self.again.map_or(AGAIN.0, |(_, pause)| pause);
+        self.again = Some((Instant::now() + pause, (pause * 2).min(AGAIN.1)));
     }
 }
 
@@ -107,3 +125,6 @@ fn read(path: &str) -> io::Result<Option<Vec<u8>>> {
     }
     Ok(Some(text))
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use std::{
     collections::BTreeMap,
     fs::{File, TryLockError},
     io,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -195,7 +196,7 @@ impl Drop for Host {
 
 fn lock(path: &Path) -> Result<File, Error> {
     let lock = path.to_owned();
-    let file = match File::options().write(true).create(true).truncate(false).open(path) {
+    let file = match File::options().write(true).create(true).truncate(false).mode(0o600).open(path) {
         Ok(file) => file,
         Err(source) => return Err(Error::Lock { lock, source }),
     };

@@ -13,8 +13,14 @@ use mesh_model::wire::{Assignment, Bound, Consumer, Give, Provided, Timestamp, V
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest answers file that is read, in bytes.
-pub const MAX_ANSWERS: u64 = 64 * 1024 * 1024;
+/// The longest answers file that is read, in bytes: some fifty thousand answers.
+pub const MAX_ANSWERS: u64 = 16 * 1024 * 1024;
+/// The longest values, or error, or id of a credential that one answer may carry, in bytes: less than a value on the bus.
+const MAX_CARRIED: usize = 64 * 1024;
+/// So much of what a provisioner wrote is told of it, in characters.
+const TOLD: usize = 400;
+/// So many faults are told one by one.
+const FAULTS: usize = 20;
 
 /// What a provisioner wrote.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -67,7 +73,7 @@ pub fn carry(
     let answers: Answers = match serde_json::from_slice(text) {
         Ok(answers) => answers,
         Err(error) => {
-            carried.faults.push(format!("the answers file of `{provision}` cannot be read: {error}"));
+            carried.faults.push(brief(format!("the answers file of `{provision}` cannot be read: {error}")));
             return carried;
         }
     };
@@ -77,10 +83,23 @@ pub fn carry(
                 carried.bound.insert(key, bound);
             }
             Ok(None) => {}
-            Err(fault) => carried.faults.push(fault),
+            Err(fault) => carried.faults.push(brief(fault)),
         }
     }
+    if carried.faults.len() > FAULTS {
+        let more = carried.faults.len() - FAULTS;
+        carried.faults.truncate(FAULTS);
+        carried.faults.push(format!("and {more} more answers of `{provision}` are at fault"));
+    }
     carried
+}
+
+/// As much of a text as anybody reads: what a provisioner writes may be of any length.
+fn brief(text: String) -> String {
+    match text.char_indices().nth(TOLD) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
 }
 
 /// The key under which a consumer finds its answer.
@@ -117,7 +136,8 @@ fn one(
     if answer.revision.as_ref().is_some_and(|revision| *revision != consumer.revision) {
         return Ok(None);
     }
-    let values = match (&answer.error, answer.values) {
+    let error = answer.error.map(brief);
+    let values = match (&error, answer.values) {
         (Some(_), _) => None,
         (None, None) => return Err(format!("the answer for {whom} has neither `values` nor `error`")),
         (None, Some(values)) => Some(fields(provided, values, &whom)?),
@@ -125,6 +145,12 @@ fn one(
     let needs_credential = provided.gives.values().any(|give| matches!(give, Give::Secret { .. }));
     if values.is_some() && needs_credential && answer.credential.is_none() {
         return Err(format!("the answer for {whom} does not say which `credential` it is for"));
+    }
+    let length =
+        values.iter().flatten().map(|(field, value)| field.as_str().len() + value.len()).sum::<usize>()
+            + answer.credential.as_ref().map_or(0, String::len);
+    if length > MAX_CARRIED {
+        return Err(format!("the answer for {whom} has {length} bytes, more than {MAX_CARRIED}"));
     }
     let bound = Bound {
         v: V1,
@@ -136,7 +162,7 @@ fn one(
         revision: consumer.revision.clone(),
         values,
         credential: answer.credential,
-        error: answer.error,
+        error,
         at,
     };
     Ok(Some((key, bound)))

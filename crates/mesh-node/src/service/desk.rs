@@ -275,12 +275,14 @@ impl Desk {
         }
         module.faults = faults;
         let bucket = Bucket::bound(name);
+        let mut untold = Vec::new();
         for (key, bound) in put {
             if let Err(why) = self.bus.put(bucket.name(), &key.to_string(), json!(bound)).await {
                 tracing::warn!(%key, why, "an answer could not be carried");
-                module.answers.untold(&key);
+                untold.push(key);
             }
         }
+        module.answers.untold(&untold);
         for key in delete {
             if let Err(why) = self.bus.delete(bucket.name(), &key.to_string()).await {
                 tracing::warn!(%key, why, "an answer could not be taken back");

@@ -13,7 +13,7 @@ use mesh_model::{digest::Digest, name::NodeName, wire::Timestamp};
 use mesh_node::{config::Config, host::Program, service};
 use mesh_seal::{DigestKey, SealingKey, SigningKey, SystemRandom};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::bench::{Bench, TESTBED};
@@ -32,13 +32,13 @@ struct Mesh {
 
 struct Running {
     stop: CancellationToken,
-    task: JoinHandle<Result<(), service::Error>>,
+    task: JoinSet<Result<(), service::Error>>,
 }
 
 impl Running {
-    async fn stop(self) {
+    async fn stop(mut self) {
         self.stop.cancel();
-        self.task.await.unwrap().unwrap();
+        self.task.join_next().await.unwrap().unwrap().unwrap();
     }
 }
 
@@ -76,7 +76,9 @@ impl Mesh {
             now: || Timestamp::new(time::OffsetDateTime::now_utc()),
         };
         let stop = CancellationToken::new();
-        Running { task: tokio::spawn(service::run(config, stop.clone())), stop }
+        let mut task = JoinSet::new();
+        task.spawn(service::run(config, stop.clone()));
+        Running { task, stop }
     }
 
     async fn put(&self, bucket: Bucket, seat: &str, key: &str, value: impl Into<Vec<u8>>) {

@@ -74,3 +74,24 @@ fn a_file_that_is_no_json_is_the_providers_fault() {
         assert_eq!((carried.bound.len(), carried.faults.len()), (0, 1), "{text:?}");
     }
 }
+
+#[test]
+fn what_is_far_too_long_is_told_in_brief_and_never_carried() {
+    let long = "é".repeat(100_000);
+    for (answer, says) in [
+        (with("values", json!({"host": long})), "more than"),
+        (with("credential", json!(long)), "more than"),
+        (with("node", json!(long)), "out of shape"),
+    ] {
+        let carried = carried(json!([answer]));
+        assert!(carried.bound.is_empty() && carried.faults[0].contains(says), "{says}");
+        assert!(carried.faults[0].len() < 1000);
+    }
+    let mut failed = with("error", json!(long));
+    failed["values"] = Value::Null;
+    let carried_error = carried(json!([failed]));
+    assert!(carried_error.bound.values().next().unwrap().error.as_ref().unwrap().len() < 1000);
+    let many = carried(Value::Array(vec![json!("nonsense"); 10_000]));
+    assert_eq!(many.faults.len(), 21);
+    assert!(many.faults[20].contains("9980 more"));
+}
