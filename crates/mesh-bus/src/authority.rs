@@ -34,6 +34,12 @@ pub enum AuthorityError {
         /// The file.
         path: PathBuf,
     },
+    /// A key is gone, and what it signed is there.
+    #[error("{} is gone, and everybody on the bus hangs from it: put it back", path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// The list of revoked users cannot be read.
     #[error("{} is not a list of revoked keys", path.display())]
     Revoked {
@@ -61,14 +67,22 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// Opens the keys in a folder, and makes those that are not there.
+    /// Opens the keys in a folder, and makes those that are not there. Once anybody has an account, one that is gone is not
+    /// made again: all that is on the bus belongs to it.
     ///
     /// # Errors
     /// Where the folder or a file cannot be used, or does not hold a key.
     pub fn open(folder: &Path, clock: Clock) -> Result<Self, AuthorityError> {
         keep::folder(folder)?;
         keep::folder(&folder.join("accounts"))?;
-        let key = |name: &str, kind| open_key(&folder.join(name), kind);
+        let in_use = keep::has_any(&folder.join("accounts"))?;
+        let key = |name: &str, kind| {
+            let path = folder.join(name);
+            match in_use && !keep::is_there(&path)? {
+                true => Err(AuthorityError::Gone { path }),
+                false => open_key(&path, kind),
+            }
+        };
         Ok(Self {
             operator: key("operator.nk", KeyPairType::Operator)?,
             system: key("system.nk", KeyPairType::Account)?,

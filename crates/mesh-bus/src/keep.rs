@@ -38,6 +38,17 @@ pub(crate) fn folder(path: &Path) -> Result<(), KeepError> {
         .map_err(failed("make the folder", path))
 }
 
+/// Whether a folder holds anything; what is only half-written counts for nothing.
+pub(crate) fn has_any(path: &Path) -> Result<bool, KeepError> {
+    let entries = fs::read_dir(path).map_err(failed("list", path))?;
+    Ok(entries.flatten().any(|entry| !entry.file_name().to_string_lossy().starts_with('.')))
+}
+
+/// Whether there is such a file.
+pub(crate) fn is_there(path: &Path) -> Result<bool, KeepError> {
+    path.try_exists().map_err(failed("look at", path))
+}
+
 /// The text of a file, or `None` where there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, KeepError> {
     match fs::read_to_string(path) {

@@ -33,6 +33,9 @@ use tasks::{Ended, Tasks};
 
 pub(crate) use down::{DownArgs, run as down};
 
+/// The way out where a file of the state folder is damaged or gone.
+const PUT_BACK: &str = "put the file back from a copy of the state folder, or begin with an empty --state";
+
 /// Run everything on this machine
 ///
 /// Starts a bus beside it, runs every node of the description whose address is this machine's (or that has none), and lets

@@ -59,6 +59,12 @@ pub enum Error {
         /// What it should hold.
         expected: &'static str,
     },
+    /// A key is gone, though the node has joined.
+    #[error("{} is gone, and the node has joined with it: put it back", path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no randomness to make a key from.
     #[error("cannot make a key")]
     Randomness(#[source] NoRandomness),
@@ -68,12 +74,15 @@ impl Identity {
     /// Reads the identity below a node's state folder, and makes the keys that are missing.
     ///
     /// # Errors
-    /// Where a file cannot be read or written, or is damaged: a key that is there and cannot be read is never made anew,
-    /// since everything that was sealed to it would be lost.
+    /// Where a file cannot be read or written, or is damaged: a sealing key that is damaged, or gone after the node has
+    /// joined, is never made anew, since everything that was sealed to it would be lost. The other key only compares: when
+    /// it is gone, services are started anew once.
     pub fn open(state: &Path) -> Result<Self, Error> {
         let folder = Folder(state.join("identity"));
+        let joined = folder.joined()?;
         let sealing = match folder.secret("sealing.key")? {
             Some(text) => folder.parsed("sealing.key", SealingKey::from_text(&text))?,
+            None if folder.has_joined() => return Err(Error::Gone { path: folder.0.join("sealing.key") }),
             None => {
                 let key = SealingKey::generate();
                 folder.write("sealing.key", key.to_text().expose())?;
@@ -88,7 +97,7 @@ impl Identity {
                 key
             }
         };
-        Ok(Self { sealing, digests, joined: folder.joined()? })
+        Ok(Self { sealing, digests, joined })
     }
 
     /// Keeps what the node learnt when it joined.
@@ -138,6 +147,11 @@ impl Folder {
         files::write_all(&self.0, &[file]).map(drop).map_err(Error::Write)
     }
 
+    /// Whether anything says that the node has joined, be it whole or not.
+    fn has_joined(&self) -> bool {
+        ["mesh", "signer.pub", "bus.creds"].iter().any(|name| self.0.join(name).exists())
+    }
+
     fn joined(&self) -> Result<Option<Joined>, Error> {
         let (Some(mesh), Some(signer), Some(creds)) =
             (self.text("mesh")?, self.text("signer.pub")?, self.text("bus.creds")?)
@@ -157,3 +171,6 @@ impl Folder {
 pub fn state_of(mesh_state: &Path, node: &dyn Display) -> PathBuf {
     mesh_state.join("nodes").join(node.to_string())
 }
+
+#[cfg(test)]
+mod tests;

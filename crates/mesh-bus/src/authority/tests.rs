@@ -40,3 +40,20 @@ fn a_file_that_is_no_key_is_said_and_kept() {
         assert_eq!(keep::read(&path).unwrap().unwrap(), text);
     }
 }
+
+#[test]
+fn a_key_that_is_gone_is_not_made_again_once_anybody_has_an_account() {
+    for name in ["operator.nk", "system.nk", "bus.nk"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        Authority::open(folder.path(), clock).unwrap();
+        keep::remove(&path).unwrap();
+        let authority =
+            Authority::open(folder.path(), clock).expect("a start that was cut off is made whole");
+        authority.account(&Account::Node("attic".parse().unwrap())).unwrap();
+        keep::remove(&path).unwrap();
+        let error = Authority::open(folder.path(), clock).unwrap_err();
+        assert!(matches!(&error, AuthorityError::Gone { path: gone } if *gone == path), "{error}");
+        assert!(!path.exists());
+    }
+}

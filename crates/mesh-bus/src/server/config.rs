@@ -72,7 +72,8 @@ fn server_name(folder: &Path) -> String {
 /// The port to listen on: the one that was asked for, or the kept one where it is free; `None` to have one
 /// picked.
 pub(super) async fn port(config: &ServerConfig) -> Result<Option<u16>, ServerError> {
-    let kept = keep::read(&config.folder.join(PORT))?.and_then(|text| text.trim().parse().ok());
+    // One that cannot be read is picked anew: it is told to everybody at each start.
+    let kept = keep::read(&config.folder.join(PORT)).ok().flatten().and_then(|text| text.trim().parse().ok());
     let Some(port) = config.port.or(kept) else { return Ok(None) };
     let until = tokio::time::Instant::now() + LEFT_OVER;
     while is_ours(port, &config.folder).await {

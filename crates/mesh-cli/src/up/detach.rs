@@ -20,8 +20,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 enum DetachError {
     #[error("cannot start {program}")]
     Start { program: String, source: std::io::Error },
-    #[error("what was left running has ended ({status})")]
-    Ended { status: std::process::ExitStatus },
+    #[error("what was left running has ended ({status}){said}")]
+    Ended { status: std::process::ExitStatus, said: String },
 }
 
 /// A session of its own: what becomes of the terminal is nothing to us.
@@ -38,6 +38,7 @@ pub(crate) async fn run(args: &UpArgs, screen: Screen, program: &Path) -> Result
     drop(folder.take()?);
     folder.retract();
     let log = folder.log()?;
+    let begin = log.metadata().map_or(0, |log| log.len());
     let fail = |source| Failure::new(DetachError::Start { program: program.display().to_string(), source });
     let mut command = Command::new(program);
     command.args(["up", "--detached", "--state"]).arg(folder.path());
@@ -50,8 +51,9 @@ pub(crate) async fn run(args: &UpArgs, screen: Screen, program: &Path) -> Result
     let end = Instant::now() + Duration::from_secs(args.timeout);
     while !BusFile::path(folder.path()).exists() {
         if let Some(status) = child.try_wait().map_err(fail)? {
-            let hint = format!("{} says why", folder.log_path().display());
-            return Err(Failure::new(DetachError::Ended { status }).hint(hint));
+            let hint = format!("{} says more", folder.log_path().display());
+            let said = last_words(&folder.log_path(), begin);
+            return Err(Failure::new(DetachError::Ended { status, said }).hint(hint));
         }
         if Instant::now() > end {
             return Ok(ran_out(&screen, &folder));
@@ -71,6 +73,14 @@ pub(crate) async fn run(args: &UpArgs, screen: Screen, program: &Path) -> Result
         }
         Waited::RanOut(_) => Ok(ran_out(&screen, &folder)),
     }
+}
+
+/// What it said at its end, from where its log was when it was started.
+fn last_words(log: &Path, begin: u64) -> String {
+    let log = std::fs::read(log).unwrap_or_default();
+    let since = usize::try_from(begin).ok().and_then(|begin| log.get(begin..)).unwrap_or_default();
+    let since = String::from_utf8_lossy(since);
+    since.rfind("error: ").map(|at| format!(":\n{}", since[at..].trim_end())).unwrap_or_default()
 }
 
 fn ran_out(screen: &Screen, folder: &Folder) -> Exit {

@@ -11,9 +11,19 @@ use mesh_node::host::Program;
 use mesh_node::identity::{Identity, Joined, state_of};
 use time::OffsetDateTime;
 
+use super::PUT_BACK;
 use super::plane::Plane;
 use super::tasks::Tasks;
 use crate::exit::Failure;
+
+/// The state folder is not what it was.
+#[derive(Debug, thiserror::Error)]
+enum Moved {
+    #[error("node {node} of this state folder has joined the mesh `{was}`, and the description is of `{is}`")]
+    Mesh { node: NodeName, was: MeshName, is: MeshName },
+    #[error("the vault's signing key is not the one that node {node} learnt when it joined")]
+    Signer { node: NodeName },
+}
 
 /// What all nodes of this process share.
 pub(crate) struct Nodes<'a> {
@@ -31,7 +41,10 @@ impl Nodes<'_> {
     /// Lets a node in, and runs it.
     pub(crate) async fn start(&self, node: &NodeName, plane: &Plane, tasks: &Tasks) -> Result<(), Failure> {
         let state = state_of(self.state, node);
-        let mut identity = Identity::open(&state).map_err(Failure::new)?;
+        let mut identity = Identity::open(&state).map_err(|error| Failure::new(error).hint(PUT_BACK))?;
+        if let Some(joined) = &identity.joined {
+            self.is_still(node, joined, plane)?;
+        }
         let joined = self.join(node, &identity, plane).await?;
         identity.join(&state, joined.clone()).map_err(Failure::new)?;
         // Here, and not only from the node itself, so that they are known before anything is placed.
@@ -50,6 +63,19 @@ impl Nodes<'_> {
             now: || Timestamp::new(OffsetDateTime::now_utc()),
         };
         tasks.start(format!("node {node}"), |stop| mesh_node::service::run(config, stop));
+        Ok(())
+    }
+
+    /// What a node learnt when it joined does not change: what was sealed for it could not be opened.
+    fn is_still(&self, node: &NodeName, joined: &Joined, plane: &Plane) -> Result<(), Failure> {
+        if joined.mesh != *self.mesh {
+            let (was, is) = (joined.mesh.clone(), self.mesh.clone());
+            return Err(Failure::new(Moved::Mesh { node: node.clone(), was, is })
+                .hint("give the mesh its name back, or begin with an empty --state"));
+        }
+        if joined.signer != plane.signer {
+            return Err(Failure::new(Moved::Signer { node: node.clone() }).hint(PUT_BACK));
+        }
         Ok(())
     }
 

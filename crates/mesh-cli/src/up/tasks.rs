@@ -4,6 +4,7 @@ use std::error::Error;
 use std::future::Future;
 
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -51,10 +52,20 @@ impl Tasks {
     {
         let (stop, ended) = (self.stop.clone(), self.ended.clone());
         let run = run(stop.child_token());
+        // A task of its own, so that a panic in it is heard of like any other end.
+        let mut part = JoinSet::new();
+        part.spawn(run);
         self.tracker.spawn(async move {
-            let outcome = run.await;
+            let outcome = part.join_next().await;
+            let error: Option<Box<dyn Error + Send + Sync>> = match outcome {
+                Some(Ok(outcome)) => outcome.err().map(Into::into),
+                Some(Err(broken)) => Some(broken.into()),
+                None => None,
+            };
+            if let (true, Some(error)) = (stop.is_cancelled(), &error) {
+                tracing::warn!(part = name, %error, "it did not end well");
+            }
             if !stop.is_cancelled() {
-                let error = outcome.err().map(Into::into);
                 // Nobody listens where everything ends at once.
                 let _ = ended.send(Ended { name, error });
             }
@@ -66,5 +77,31 @@ impl Tasks {
         self.stop.cancel();
         self.tracker.close();
         self.tracker.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A part that ends is heard of, however it ends.
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_that_nobody_asked_for_is_told() {
+        let (tell, mut ended) = mpsc::unbounded_channel();
+        let tasks = Tasks::new(tell);
+        tasks.start("a part".to_owned(), |_| async { Err::<(), _>(std::io::Error::other("it broke")) });
+        assert_eq!(Failure::from(ended.recv().await.unwrap()).chain(), ["it broke", "a part ended"]);
+        tasks.start("another".to_owned(), |_| async {
+            panic!("a fault of ours") as Result<(), std::io::Error>
+        });
+        let chain = Failure::from(ended.recv().await.unwrap()).chain();
+        assert!(chain[0].contains("panicked") && chain[1] == "another ended", "{chain:?}");
+        tasks.start("a third".to_owned(), |stop| async move {
+            stop.cancelled().await;
+            Ok::<_, std::io::Error>(())
+        });
+        tasks.stop().await;
+        assert!(ended.try_recv().is_err(), "what was told to end is not told of");
     }
 }

@@ -63,7 +63,7 @@ fn what_could_not_be_told_is_told_again_and_not_at_once() {
     let mut answers = AnswersFiles::default();
     write(&path, &good());
     let key = answers.read(&assignment, now()).put[0].0.clone();
-    answers.untold(&[key.clone()]);
+    answers.untold(&[key]);
     assert!(!answers.have_changed(&assignment), "not at once");
     assert_eq!(answers.again.unwrap().1, AGAIN.0 * 2, "and later next time");
     answers.again = answers.again.map(|(_, pause)| (Instant::now(), pause));
