@@ -4,14 +4,16 @@
 //! short secret can be guessed.
 
 use std::fmt;
+use std::io::BufWriter;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// The BLAKE3 digest of some bytes: 64 lower-case hex digits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Digest(String);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Digest(Arc<str>);
 
 /// A text that is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -22,7 +24,7 @@ impl Digest {
     /// The digest of bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        Self(blake3::hash(bytes).to_hex().to_string())
+        Self(blake3::hash(bytes).to_hex().as_str().into())
     }
 
     /// The digest of what a value says: of its JSON, so that two equal values have one digest.
@@ -31,7 +33,20 @@ impl Digest {
     /// Where a value does not serialize, which none of this crate's does.
     #[must_use]
     pub fn of_json<T: Serialize + ?Sized>(value: &T) -> Self {
-        Self::of(&serde_json::to_vec(value).expect("plain data serializes"))
+        Self::of_json_and_length(value).0
+    }
+
+    /// The same, and how many bytes its JSON has: without ever holding that.
+    ///
+    /// # Panics
+    /// Where a value does not serialize.
+    #[must_use]
+    pub fn of_json_and_length<T: Serialize + ?Sized>(value: &T) -> (Self, u64) {
+        // JSON is written a word at a time, and hashed best in pieces.
+        let mut hasher = BufWriter::with_capacity(4 << 10, blake3::Hasher::new());
+        serde_json::to_writer(&mut hasher, value).expect("plain data serializes");
+        let Ok(hasher) = hasher.into_inner() else { unreachable!("a hasher takes everything") };
+        (Self(hasher.finalize().to_hex().as_str().into()), hasher.count())
     }
 
     /// The digest as 64 hex digits.
@@ -52,13 +67,19 @@ impl TryFrom<String> for Digest {
 
     fn try_from(text: String) -> Result<Self, NotADigest> {
         let hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        if hex { Ok(Self(text)) } else { Err(NotADigest(text)) }
+        if hex { Ok(Self(text.into())) } else { Err(NotADigest(text)) }
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
 impl From<Digest> for String {
     fn from(digest: Digest) -> String {
-        digest.0
+        digest.0.as_ref().to_owned()
     }
 }
 

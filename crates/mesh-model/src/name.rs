@@ -3,10 +3,13 @@
 //! Two grammars cover nearly all: a *label* (nodes, modules, provisions, seats: a DNS label, since they become host
 //! names and tokens of subjects) and an *identifier* (what is named inside a manifest: it becomes a variable or a
 //! field). Collections and files have grammars of their own.
+//!
+//! A name is made once and cloned often (a plan of a thousand nodes has millions), so a clone shares its text.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// Why a text is not a name.
@@ -60,9 +63,9 @@ fn is_path(text: &str) -> bool {
 macro_rules! names {
     ($test:ident, $error:ident: $($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The name as it was written.
@@ -76,7 +79,7 @@ macro_rules! names {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, NameError> {
-                Self::try_from(text.to_owned())
+                if $test(text) { Ok(Self(text.into())) } else { Err(NameError::$error(text.to_owned())) }
             }
         }
 
@@ -84,13 +87,19 @@ macro_rules! names {
             type Error = NameError;
 
             fn try_from(text: String) -> Result<Self, NameError> {
-                if $test(&text) { Ok(Self(text)) } else { Err(NameError::$error(text)) }
+                if $test(&text) { Ok(Self(text.into())) } else { Err(NameError::$error(text)) }
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
 

@@ -24,13 +24,15 @@ use crate::text::Text;
 use crate::texts::texts;
 
 /// The largest assignment, in bytes: what its bucket takes.
-pub const LIMIT: usize = 512 << 10;
+pub const LIMIT: u64 = 512 << 10;
 
 /// What every module on every node is to do, with its settings, and the contents of all files.
 pub(crate) struct Assignments {
     pub(crate) assignments: BTreeMap<ModuleKey, Assignment>,
     pub(crate) settings: BTreeMap<ModuleKey, Config>,
     pub(crate) contents: BTreeMap<Digest, Kept>,
+    /// Those that are larger than [`LIMIT`], and how large.
+    pub(crate) too_large: Vec<(ModuleKey, u64)>,
 }
 
 /// What is the same wherever a module runs.
@@ -51,16 +53,21 @@ pub(crate) fn assignments(model: &Model<'_>, contributions: &Contributions, plan
     let mut consumers = consumers(&needs, model);
     let mut assignments = BTreeMap::new();
     let mut settings = BTreeMap::new();
+    let mut too_large = Vec::new();
     for key in model.runs.keys() {
         let values = model.settings.get(key).cloned().unwrap_or_default();
         let config = Config { v: V1, node: key.node.clone(), module: key.module.clone(), values };
         let needs = needs.remove(key).unwrap_or_default();
         let consumers = consumers.remove(key).unwrap_or_default();
-        let one = assignment(model, key, &common[&key.module], plan, needs, consumers, config.digest());
+        let mut one = assignment(model, key, &common[&key.module], plan, needs, consumers, config.digest());
+        let length = one.note_digest();
+        if length > LIMIT {
+            too_large.push((key.clone(), length));
+        }
         assignments.insert(key.clone(), one);
         settings.insert(key.clone(), config);
     }
-    Assignments { assignments, settings, contents }
+    Assignments { assignments, settings, contents, too_large }
 }
 
 fn common<'m>(
@@ -197,7 +204,7 @@ fn assignment(
     let manifest = &module.manifest;
     let dir =
         |temporary: &bool, name: &str| Dir { path: scope::dir(model, key, name), temporary: *temporary };
-    let mut assignment = Assignment {
+    Assignment {
         v: V1,
         plan: plan.clone(),
         digest: plan.clone(),
@@ -218,9 +225,7 @@ fn assignment(
         needs,
         provides: provides(model, key, manifest, common),
         consumers,
-    };
-    assignment.digest = assignment.says();
-    assignment
+    }
 }
 
 fn access(model: &Model<'_>, key: &ModuleKey, common: &Common<'_>) -> BTreeMap<String, String> {
@@ -275,18 +280,10 @@ fn provides(
 }
 
 /// `too-large`: an assignment that its bucket would not take.
-pub(crate) fn too_large(
-    model: &Model<'_>,
-    assignments: &BTreeMap<ModuleKey, Assignment>,
-    out: &mut Vec<Refusal>,
-) {
-    for (key, assignment) in assignments {
-        let size = serde_json::to_vec(assignment).map_or(usize::MAX, |bytes| bytes.len());
-        if size <= LIMIT {
-            continue;
-        }
-        let message = format!("what {} is to do takes {size} bytes, and {LIMIT} are the most", key.at());
-        let help = match assignment.consumers.len() {
+pub(crate) fn too_large(model: &Model<'_>, made: &Assignments, out: &mut Vec<Refusal>) {
+    for (key, length) in &made.too_large {
+        let message = format!("what {} is to do takes {length} bytes, and {LIMIT} are the most", key.at());
+        let help = match made.assignments[key].consumers.len() {
             0..=50 => "put what is long into files: only their digests travel".to_owned(),
             many => format!("it has {many} consumers: `bind` some of them to another provider"),
         };

@@ -108,11 +108,11 @@ pub fn plan(
         rule(&model, &mut warnings);
     }
     // What is not used may be what was misspelt where it is used.
-    warnings.retain(|warning| !refusals.iter().any(|refusal| refusal.file == warning.file));
+    let refused: BTreeSet<&str> = refusals.iter().map(|refusal| refusal.file.as_str()).collect();
+    warnings.retain(|warning: &Refusal| !refused.contains(warning.file.as_str()));
     let mut plan = None;
     if let (true, Some(mesh)) = (refusals.is_empty(), &model.mesh.mesh) {
-        let made = put_together(&model, mesh, &handed, previous);
-        assignments::too_large(&model, &made.assignments, &mut refusals);
+        let made = put_together(&model, mesh, &handed, previous, &mut refusals);
         plan = refusals.is_empty().then_some(made);
     }
     Outcome {
@@ -128,6 +128,7 @@ fn put_together(
     mesh: &MeshName,
     handed: &contributions::Contributions,
     previous: Option<&PlanRecord>,
+    refusals: &mut Vec<Refusal>,
 ) -> Plan {
     let description = model.description.digest();
     let placed = model.ports.iter().filter(|(_, ports)| !ports.is_empty());
@@ -137,7 +138,9 @@ fn put_together(
     let roots: BTreeMap<NodeName, String> =
         model.mesh.nodes.keys().map(|node| (node.clone(), root(node))).collect();
     let id = Digest::of_json(&(mesh, &description, &placement, &roots));
-    let Assignments { assignments, settings, contents } = assignments::assignments(model, handed, &id);
+    let made = assignments::assignments(model, handed, &id);
+    assignments::too_large(model, &made, refusals);
+    let Assignments { assignments, settings, contents, .. } = made;
     let own = model.nodes_of.keys().filter(|name| model.module(name).manifest.runs_as_own);
     Plan {
         mesh: mesh.clone(),

@@ -62,11 +62,14 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// The digest of what it says: of all but `plan` and `digest`.
-    #[must_use]
-    pub fn says(&self) -> Digest {
+    /// Fills in `digest`, of what it says: of all but `plan` and `digest`. Returns how many bytes it has as JSON.
+    pub fn note_digest(&mut self) -> u64 {
         let nothing = Digest::of(b"");
-        Digest::of_json(&Self { plan: nothing.clone(), digest: nothing, ..self.clone() })
+        let plan = std::mem::replace(&mut self.plan, nothing.clone());
+        self.digest = nothing;
+        let (digest, length) = Digest::of_json_and_length(self);
+        (self.plan, self.digest) = (plan, digest);
+        length
     }
 }
 

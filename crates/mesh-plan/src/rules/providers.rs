@@ -9,24 +9,54 @@ use mesh_model::wire::Provider;
 
 use super::assign;
 use crate::mesh::Binding;
-use crate::model::Model;
+use crate::model::{Model, Module};
 use crate::nearest::{advice, listed, nearest};
 use crate::text::At;
 
-/// Who provides what, in order.
-pub(crate) type Providers = BTreeMap<ProvisionName, Vec<Provider>>;
+/// Who provides what.
+struct Providers<'m> {
+    /// Every module on a node that provides something, in order.
+    by: BTreeMap<&'m ProvisionName, Vec<Provider>>,
+    /// Whether every module of the folder says surely what it provides.
+    sure: bool,
+    /// Who would provide what is needed and nobody provides.
+    would: BTreeMap<&'m ProvisionName, Would<'m>>,
+}
 
-/// Every module on a node that provides something.
-pub(crate) fn providers(model: &Model<'_>) -> Providers {
-    let mut out = Providers::new();
-    for key in model.runs.keys() {
-        for provision in model.module(&key.module).manifest.provides.keys() {
-            let provider = Provider { module: key.module.clone(), node: key.node.clone() };
-            out.entry(provision.clone()).or_default().push(provider);
+/// Who would provide something: modules of the folder that run nowhere, modules that ship with mesh.
+struct Would<'m> {
+    idle: Vec<&'m ModuleName>,
+    shipped: Vec<&'m ModuleName>,
+}
+
+impl<'m> Providers<'m> {
+    fn of(model: &'m Model<'_>) -> Self {
+        let mut by: BTreeMap<_, Vec<Provider>> = BTreeMap::new();
+        for key in model.runs.keys() {
+            for provision in model.module(&key.module).manifest.provides.keys() {
+                let provider = Provider { module: key.module.clone(), node: key.node.clone() };
+                by.entry(provision).or_default().push(provider);
+            }
         }
+        by.values_mut().for_each(|providers| providers.sort());
+        let needs = model.modules.values().flat_map(|module| module.manifest.needs.values());
+        let needed = needs.filter_map(|need| Some(&need.value.provision.as_ref()?.value));
+        let missing: BTreeSet<_> = needed.filter(|provision| !by.contains_key(provision)).collect();
+        let would = missing.into_iter().map(|provision| (provision, Would::provide(model, provision)));
+        Self { sure: model.provides_are_sure(), would: would.collect(), by }
     }
-    out.values_mut().for_each(|providers| providers.sort());
-    out
+
+    fn able(&self, provision: &ProvisionName) -> &[Provider] {
+        self.by.get(provision).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl<'m> Would<'m> {
+    fn provide(model: &'m Model<'_>, provision: &ProvisionName) -> Self {
+        let provides = |(_, module): &(_, &Module)| module.manifest.provides.contains_key(provision);
+        let idle = model.modules.iter().filter(provides).map(|(name, _)| name).collect();
+        Self { idle, shipped: crate::catalog::providing(model.catalog, provision) }
+    }
 }
 
 /// What the bindings say: for each need that one is about, who answers; none where the binding is refused.
@@ -34,8 +64,8 @@ type Bound<'m> = BTreeMap<(&'m ModuleName, &'m LocalName), Vec<(&'m Binding, Opt
 
 /// Decides who answers each need. `bad-binding`, `no-provider`, `provider-not-assigned`, `ambiguous-provider`.
 pub(crate) fn decide(model: &mut Model<'_>, out: &mut Vec<Refusal>) {
-    let providers = providers(model);
-    let bound = bindings(model, out);
+    let providers = Providers::of(model);
+    let bound = bindings(model, &providers, out);
     let mut answers: BTreeMap<ModuleKey, BTreeMap<LocalName, Provider>> = BTreeMap::new();
     for key in model.runs.keys() {
         for (local, need) in &model.module(&key.module).manifest.needs {
@@ -60,12 +90,13 @@ fn binding<'m>(bound: &Bound<'m>, key: &ModuleKey, local: &LocalName) -> Option<
     Some(chosen.1)
 }
 
-fn bindings<'m>(model: &'m Model<'_>, out: &mut Vec<Refusal>) -> Bound<'m> {
+fn bindings<'m>(model: &'m Model<'_>, providers: &Providers<'_>, out: &mut Vec<Refusal>) -> Bound<'m> {
     let mut bound = Bound::new();
     for binding in &model.mesh.bind {
         let Some(provision) = bound_need(model, binding, out) else { continue };
-        let chosen =
-            binding.to.as_ref().filter(|to| can_answer(model, to, provision, out)).map(|to| &to.value);
+        let able = providers.able(provision);
+        let chosen = binding.to.as_ref().filter(|to| can_answer(model, to, provision, able, out));
+        let chosen = chosen.map(|to| &to.value);
         bound.entry((&binding.module, &binding.local)).or_default().push((binding, chosen));
     }
     bound
@@ -104,6 +135,7 @@ fn can_answer(
     model: &Model<'_>,
     to: &At<Provider>,
     provision: &ProvisionName,
+    able: &[Provider],
     out: &mut Vec<Refusal>,
 ) -> bool {
     let Provider { module, node } = &to.value;
@@ -119,7 +151,6 @@ fn can_answer(
         }
         Some(_) => return true,
     };
-    let able = providers(model).remove(provision).unwrap_or_default();
     let able: Vec<String> = able.iter().map(name).collect();
     let near = nearest(&at, able.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`? "));
     let help = match able.len() {
@@ -142,14 +173,14 @@ fn only(
     key: &ModuleKey,
     local: &LocalName,
     provision: &At<ProvisionName>,
-    providers: &Providers,
+    providers: &Providers<'_>,
     out: &mut Vec<Refusal>,
 ) -> Option<Provider> {
-    let able = providers.get(&provision.value).map(Vec::as_slice).unwrap_or_default();
+    let able = providers.able(&provision.value);
     let (code, message, help) = match able {
         [one] => return Some(one.clone()),
-        [] if !model.provides_are_sure() => return None,
-        [] => nobody(model, key, local, &provision.value, providers),
+        [] if !providers.sure => return None,
+        [] => nobody(key, local, &provision.value, providers),
         many => ambiguous(key, local, &provision.value, many),
     };
     let module = model.module(&key.module);
@@ -184,51 +215,45 @@ fn ambiguous(
 }
 
 fn nobody(
-    model: &Model<'_>,
     key: &ModuleKey,
     local: &LocalName,
     provision: &ProvisionName,
-    providers: &Providers,
+    providers: &Providers<'_>,
 ) -> (Code, String, String) {
-    let idle: Vec<&ModuleName> = model
-        .modules
-        .iter()
-        .filter(|(_, m)| m.manifest.provides.contains_key(provision))
-        .map(|(name, _)| name)
-        .collect();
+    let Would { idle, shipped } = &providers.would[provision];
     if !idle.is_empty() {
         let message = format!(
             "`{}` needs `{provision}`, which {} would provide, but runs nowhere",
             key.module,
-            listed(&idle)
+            listed(idle)
         );
         let help = format!("add to `assign` in mesh.yaml: `{}: {}`", idle[0], key.node);
         return (Code::ProviderNotAssigned, message, help);
     }
     let message =
         format!("nothing on the mesh provides `{provision}`, which `{}` needs as `{local}`", key.module);
-    (Code::NoProvider, message, who_could(model, key, provision, providers))
+    (Code::NoProvider, message, who_could(key, provision, shipped, &providers.by))
 }
 
 /// The way out where nobody provides something: a shipped module that would, the nearest provision, all there are.
-fn who_could(model: &Model<'_>, key: &ModuleKey, provision: &ProvisionName, providers: &Providers) -> String {
+fn who_could(
+    key: &ModuleKey,
+    provision: &ProvisionName,
+    shipped: &[&ModuleName],
+    by: &BTreeMap<&ProvisionName, Vec<Provider>>,
+) -> String {
     let mut help = Vec::new();
-    let shipped = crate::catalog::providing(model.catalog, provision);
     if let Some(module) = shipped.first() {
         help.push(format!(
             "`{module}` ships with mesh and provides it: add to `assign`: `{module}: {}`",
             key.node
         ));
     }
-    let known: BTreeSet<&str> = providers.keys().map(|provision| provision.as_str()).collect();
-    if let Some(near) = nearest(provision.as_str(), known.iter().copied()) {
+    if let Some(near) = nearest(provision.as_str(), by.keys().map(|provision| provision.as_str())) {
         help.push(format!("did you mean `{near}`?"));
     }
-    let all: Vec<String> = providers
-        .iter()
-        .map(|(provision, by)| format!("`{provision}` (by {})", by[0].module))
-        .take(20)
-        .collect();
+    let all = by.iter().map(|(provision, by)| format!("`{provision}` (by {})", by[0].module));
+    let all: Vec<String> = all.take(20).collect();
     help.push(match all.len() {
         0 => "no module that runs provides anything".to_owned(),
         _ => format!("what is provided: {}", all.join(", ")),

@@ -39,11 +39,13 @@ pub(crate) fn decide(model: &mut Model<'_>, out: &mut Vec<Refusal>) {
     for said in &said {
         by_module.entry(&said.of.module).or_default().push(said);
     }
+    let assigned = model.mesh.assign.iter().map(|assign| (&assign.module.value, &assign.module.span));
+    let assigned: BTreeMap<_, _> = assigned.collect();
     let mut settings = BTreeMap::new();
     for key in model.runs.keys() {
         let said = by_module.get(&key.module).map(Vec::as_slice).unwrap_or_default();
         let values = of(&model.module(&key.module).manifest, key, said);
-        missing(model, key, &values, said, out);
+        missing(model, key, &values, said, assigned[&key.module], out);
         settings.insert(key.clone(), values);
     }
     model.settings = settings;
@@ -123,6 +125,7 @@ fn missing(
     key: &ModuleKey,
     values: &BTreeMap<SettingName, Value>,
     said: &[&Said<'_>],
+    assigned: &Range<usize>,
     out: &mut Vec<Refusal>,
 ) {
     let manifest = &model.module(&key.module).manifest;
@@ -138,9 +141,7 @@ fn missing(
         let message = format!("the setting `{name}` of `{}` {why}", key.module);
         let help = format!("add to `config` in mesh.yaml: `{}: {{{name}: …}}`", key.module);
         let here = said.iter().find(|said| said.of.node.as_ref().is_none_or(|node| *node == key.node));
-        let assigned = model.mesh.assign.iter().find(|assign| assign.module.value == key.module);
-        let span = here.map(|said| &said.of.span).or(assigned.map(|assign| &assign.module.span));
-        let Some(span) = span else { continue };
+        let span = here.map_or(assigned, |said| &said.of.span);
         let mut refusal = model.source.refuse(Code::MissingSetting, span, message, help);
         refusal.module = Some(key.module.clone());
         refusal.node = Some(key.node.clone());
