@@ -51,8 +51,8 @@ pub(crate) async fn run(args: &UpArgs, screen: Screen, program: &Path) -> Result
     let end = Instant::now() + Duration::from_secs(args.timeout);
     while !BusFile::path(folder.path()).exists() {
         if let Some(status) = child.try_wait().map_err(fail)? {
-            let hint = format!("{} says more", folder.log_path().display());
-            let said = last_words(&folder.log_path(), begin);
+            let LastWords { said, help } = LastWords::of(&folder.log_path(), begin);
+            let hint = help.unwrap_or_else(|| format!("{} says more", folder.log_path().display()));
             return Err(Failure::new(DetachError::Ended { status, said }).hint(hint));
         }
         if Instant::now() > end {
@@ -75,12 +75,35 @@ pub(crate) async fn run(args: &UpArgs, screen: Screen, program: &Path) -> Result
     }
 }
 
-/// What it said at its end, from where its log was when it was started.
-fn last_words(log: &Path, begin: u64) -> String {
-    let log = std::fs::read(log).unwrap_or_default();
-    let since = usize::try_from(begin).ok().and_then(|begin| log.get(begin..)).unwrap_or_default();
-    let since = String::from_utf8_lossy(since);
-    since.rfind("error: ").map(|at| format!(":\n{}", since[at..].trim_end())).unwrap_or_default()
+/// What it said at its end: what was wrong, and the way out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct LastWords {
+    said: String,
+    help: Option<String>,
+}
+
+impl LastWords {
+    /// From where its log was when it was started.
+    fn of(log: &Path, begin: u64) -> Self {
+        let log = std::fs::read(log).unwrap_or_default();
+        let since = usize::try_from(begin).ok().and_then(|begin| log.get(begin..)).unwrap_or_default();
+        let since = String::from_utf8_lossy(since);
+        since.rfind("error: ").map(|at| Self::read(&since[at..])).unwrap_or_default()
+    }
+
+    /// Reads what a failure looks like; its lines are broken for a terminal.
+    fn read(text: &str) -> Self {
+        let mut parts: Vec<String> = Vec::new();
+        for line in text.lines() {
+            match parts.last_mut() {
+                Some(before) if line.starts_with(' ') => *before = format!("{before} {}", line.trim()),
+                _ => parts.push(line.trim().to_owned()),
+            }
+        }
+        let all = |prefix: &'static str| parts.iter().filter_map(move |part| part.strip_prefix(prefix));
+        let said: Vec<&str> = all("error: ").chain(all("so: ")).collect();
+        Self { said: format!(": {}", said.join("; so ")), help: all("help: ").next().map(str::to_owned) }
+    }
 }
 
 fn ran_out(screen: &Screen, folder: &Folder) -> Exit {
@@ -89,4 +112,18 @@ fn ran_out(screen: &Screen, folder: &Folder) -> Exit {
         folder.log_path().display()
     ));
     Exit::RanOut
+}
+
+#[cfg(test)]
+mod tests {
+    //! What a failure says is read back as it was before it was broken into lines.
+
+    use super::LastWords;
+
+    #[test]
+    fn what_went_wrong_and_the_way_out() {
+        let text = "error: one that is\n       long\nso: it failed\nhelp: put it\n      back\n";
+        let said = ": one that is long; so it failed".to_owned();
+        assert_eq!(LastWords::read(text), LastWords { said, help: Some("put it back".to_owned()) });
+    }
 }
