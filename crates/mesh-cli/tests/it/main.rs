@@ -12,3 +12,4 @@ mod logs;
 mod on_a_bus;
 mod plane;
 mod program;
+mod quickstart;
