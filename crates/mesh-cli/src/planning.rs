@@ -12,10 +12,12 @@ use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
 use mesh_model::name::{MeshName, NodeName};
 use mesh_model::refusal::Refusal;
-use mesh_model::wire::{Assignment, Config, PlanRecord, StatusAnswer};
-use mesh_plan::{Catalog, Change, Description, Facts, Outcome, Plan};
+use mesh_model::wire::{Assignment, Config, PlanRecord, StatusAnswer, Timestamp};
+use mesh_plan::{Catalog, Change, Description, Document, Facts, Outcome, Plan};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+use time::OffsetDateTime;
 use tokio::time::{Instant, sleep};
 
 use mesh_cli::description::{self, LoadError};
@@ -71,7 +73,49 @@ enum PlanningError {
     Refused { many: usize },
 }
 
+/// Why a plan of before could not be compared with.
+#[derive(Debug, Error)]
+pub(crate) enum AgainstError {
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{} is not a plan as `mesh plan --format json` prints it", path.display())]
+    Shape { path: PathBuf, source: serde_json::Error },
+    #[error("{} holds no plan: what it tells of was refused", path.display())]
+    Refused { path: PathBuf },
+}
+
+impl From<AgainstError> for Failure {
+    fn from(error: AgainstError) -> Self {
+        let hint = match &error {
+            AgainstError::Read { .. } => "",
+            _ => "`mesh plan --format json > PLAN.json` writes one, of a description that is accepted",
+        };
+        Self::new(error).hint(hint)
+    }
+}
+
 impl InEffect {
+    /// Reads it from a document, as if that were in effect.
+    pub(crate) fn document(path: &Path) -> Result<Self, AgainstError> {
+        /// All that is read of what `mesh plan --format json` prints.
+        #[derive(Deserialize)]
+        struct Printed {
+            ok: bool,
+            plan: Option<Document>,
+        }
+
+        let named = || path.to_owned();
+        let text = std::fs::read(path).map_err(|source| AgainstError::Read { path: named(), source })?;
+        let printed: Printed =
+            serde_json::from_slice(&text).map_err(|source| AgainstError::Shape { path: named(), source })?;
+        let Some(document) = printed.plan.filter(|_| printed.ok) else {
+            return Err(AgainstError::Refused { path: named() });
+        };
+        let (plan, facts) = document.record("nobody", Timestamp::new(OffsetDateTime::UNIX_EPOCH));
+        let (assignments, settings) = document.into_parts();
+        Ok(Self { plan: Some(plan), facts, assignments, settings })
+    }
+
     /// Reads it off the bus.
     pub(crate) async fn read(bus: &Bus, screen: &Screen) -> Result<Self, Failure> {
         let status = in_step(bus).await?;

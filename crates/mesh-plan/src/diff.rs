@@ -81,14 +81,14 @@ pub enum Fate {
     Supplied,
 }
 
-/// Compares what is applied with a plan, in the order of nodes and modules.
+/// Compares what is applied with a plan: first who is to go, each before those who provided to it; then the others, in
+/// the order of nodes and modules.
 #[must_use]
 pub fn diff(
     assignments: &BTreeMap<ModuleKey, Assignment>,
     settings: &BTreeMap<ModuleKey, Config>,
     plan: &Plan,
 ) -> Vec<Change> {
-    let keys: BTreeSet<&ModuleKey> = assignments.keys().chain(plan.assignments.keys()).collect();
     let collections = references::collections(assignments, plan);
     let one = |key: &ModuleKey| match (assignments.get(key), plan.assignments.get(key)) {
         (None, Some(new)) => added(new),
@@ -99,7 +99,31 @@ pub fn diff(
         }
         (None, None) => Change::empty(key.node.clone(), key.module.clone(), Kind::None),
     };
-    keys.into_iter().map(one).collect()
+    let leaving = leaving(assignments, plan);
+    let staying = plan.assignments.keys();
+    leaving.into_iter().chain(staying).map(one).collect()
+}
+
+/// Who is to go, consumers before those who provided to them: these have nobody left to serve then.
+fn leaving<'a>(before: &'a BTreeMap<ModuleKey, Assignment>, plan: &Plan) -> Vec<&'a ModuleKey> {
+    let mut left: BTreeMap<&ModuleKey, BTreeSet<ModuleKey>> = BTreeMap::new();
+    for (key, old) in before.iter().filter(|(key, _)| !plan.assignments.contains_key(*key)) {
+        let consumers = old.consumers.iter();
+        let consumers = consumers.map(|one| ModuleKey { node: one.node.clone(), module: one.module.clone() });
+        left.insert(key, consumers.collect());
+    }
+    let mut out = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let served = |key: &ModuleKey| left[key].iter().any(|by| by != key && left.contains_key(by));
+        let mut next: Vec<&ModuleKey> = left.keys().copied().filter(|key| !served(key)).collect();
+        if next.is_empty() {
+            // Those that are left consume from each other: any of them may be the first.
+            next.extend(left.keys().next());
+        }
+        next.iter().for_each(|key| drop(left.remove(key)));
+        out.extend(next);
+    }
+    out
 }
 
 impl Change {

@@ -2,14 +2,15 @@
 //!
 //! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`] and [`text`] (texts that know
 //! where they stand), [`shape`] (what a description may say, as data; [`schema`] is made from it), [`mesh`] and [`manifest`] (what the two kinds of
-//! file say), the rules, one file a subject; then [`diff()`] (what a plan would change) and [`report`] (the same for
-//! programs).
+//! file say), the rules, one file a subject; then [`diff()`] (what a plan would change), [`report`] (the same for
+//! programs) and [`document`] (a plan to compare a later one with).
 //!
 //! Pure: no IO, no clock, no randomness; the same input gives the same outcome, byte for byte, whatever the order of its
 //! maps. Nothing here stops at the first fault.
 
 pub mod description;
 pub mod diff;
+pub mod document;
 pub mod manifest;
 pub mod mesh;
 pub mod plan;
@@ -34,5 +35,6 @@ mod texts;
 pub use assignments::LIMIT as ASSIGNMENT_LIMIT;
 pub use description::{Catalog, Description, Facts, FileEntry};
 pub use diff::{Change, diff};
+pub use document::Document;
 pub use plan::{Content, Outcome, Plan, plan};
 pub use shipped::shipped;

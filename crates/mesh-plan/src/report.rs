@@ -9,6 +9,7 @@ use mesh_model::wire::{Assignment, Provider};
 use serde::Serialize;
 
 use crate::diff::Change;
+use crate::document::Document;
 use crate::plan::Outcome;
 
 /// The outcome of planning, for a program to read.
@@ -20,6 +21,9 @@ pub struct Report<'a> {
     warnings: &'a [Refusal],
     changes: &'a [Change],
     assignments: Vec<Assigned<'a>>,
+    /// The plan as a whole, where this is to be compared with another one later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Document>,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,7 +48,13 @@ impl<'a> Report<'a> {
     pub fn of(outcome: &'a Outcome, changes: &'a [Change]) -> Self {
         let Outcome { mesh, refusals, warnings, plan } = outcome;
         let assignments = plan.iter().flat_map(|plan| plan.assignments.values()).map(assigned).collect();
-        Self { mesh: mesh.as_ref(), ok: plan.is_some(), refusals, warnings, changes, assignments }
+        Self { mesh: mesh.as_ref(), ok: plan.is_some(), refusals, warnings, changes, assignments, plan: None }
+    }
+
+    /// The same with the plan as a whole in it: what `mesh plan --against` reads.
+    #[must_use]
+    pub fn whole(outcome: &'a Outcome, changes: &'a [Change]) -> Self {
+        Self { plan: outcome.plan.as_ref().map(Document::of), ..Self::of(outcome, changes) }
     }
 }
 

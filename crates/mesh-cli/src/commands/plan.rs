@@ -18,6 +18,9 @@ pub(crate) struct PlanArgs {
     /// The folder with mesh.yaml in it
     #[arg(default_value = ".")]
     dir: PathBuf,
+    /// Compare with a plan of before, as `mesh plan --format json` printed it, and not with what is applied
+    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["state", "bus", "creds"])]
+    against: Option<PathBuf>,
     /// End with 5 where anything would change
     #[arg(long)]
     exit_code: bool,
@@ -32,7 +35,7 @@ pub(crate) struct PlanArgs {
 pub(crate) async fn run(args: PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
     let read = in_effect(&args, screen).await?.plan(&args.dir)?;
     match args.format {
-        Format::Json => screen.print_json(&Report::of(&read.outcome, &read.changes))?,
+        Format::Json => screen.print_json(&Report::whole(&read.outcome, &read.changes))?,
         Format::Text => {
             read.accepted(screen)?;
             screen.print(told(&read.outcome, &read.changes, screen))?;
@@ -47,6 +50,9 @@ pub(crate) async fn run(args: PlanArgs, screen: &Screen) -> Result<Exit, Failure
 }
 
 async fn in_effect(args: &PlanArgs, screen: &Screen) -> Result<InEffect, Failure> {
+    if let Some(file) = &args.against {
+        return Ok(InEffect::document(file)?);
+    }
     if !args.bus.is_there(&args.dir) {
         return Ok(InEffect::default());
     }

@@ -13,7 +13,7 @@ pub(crate) fn told(outcome: &Outcome, changes: &[Change], screen: &Screen) -> St
     let touched: Vec<&Change> = changes.iter().filter(|change| change.change != Kind::None).collect();
     let same = changes.len() - touched.len();
     if touched.is_empty() {
-        return format!("nothing would change: {} as they are\n", stays(same));
+        return format!("nothing would change: {}\n", stays(same));
     }
     let mut table = Table::new(["MODULE", "CHANGE", "WHY"]);
     for change in touched {
@@ -27,14 +27,14 @@ pub(crate) fn told(outcome: &Outcome, changes: &[Change], screen: &Screen) -> St
     }
     match same {
         0 => table.drawn(screen),
-        _ => format!("{}{} as they are\n", table.drawn(screen), stays(same)),
+        _ => format!("{}{}\n", table.drawn(screen), stays(same)),
     }
 }
 
 fn stays(modules: usize) -> String {
     match modules {
-        1 => "1 module stays".to_owned(),
-        many => format!("{many} modules stay"),
+        1 => "1 module stays as it is".to_owned(),
+        many => format!("{many} modules stay as they are"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `mesh check`, `mesh plan` and `mesh modules`, without a bus.
 
+mod against;
+
 use crate::program::{fits, folder, mesh};
 
 const HOME: &str = "\

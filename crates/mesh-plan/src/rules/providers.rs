@@ -95,7 +95,7 @@ fn bindings<'m>(model: &'m Model<'_>, providers: &Providers<'_>, out: &mut Vec<R
     for binding in &model.mesh.bind {
         let Some(provision) = bound_need(model, binding, out) else { continue };
         let able = providers.able(provision);
-        let chosen = binding.to.as_ref().filter(|to| can_answer(model, to, provision, able, out));
+        let chosen = binding.to.as_ref().filter(|to| can_answer(model, binding, to, provision, able, out));
         let chosen = chosen.map(|to| &to.value);
         bound.entry((&binding.module, &binding.local)).or_default().push((binding, chosen));
     }
@@ -133,6 +133,7 @@ fn bound_need<'m>(
 /// Whether the module that a binding names runs there and provides what is needed.
 fn can_answer(
     model: &Model<'_>,
+    binding: &Binding,
     to: &At<Provider>,
     provision: &ProvisionName,
     able: &[Provider],
@@ -147,7 +148,10 @@ fn can_answer(
         Some(found) if !provides && !found.manifest.sure("provides") => return false,
         Some(_) if !provides => format!("`{at}` does not provide `{provision}`"),
         Some(_) if !model.runs.contains_key(&key) => {
-            format!("`{at}` cannot provide `{provision}`: `{module}` does not run on `{node}`")
+            let (consumer, local) = (&binding.module, &binding.local);
+            format!(
+                "`{at}` cannot provide `{provision}` to `{consumer}` for its `{local}`: it does not run on `{node}`"
+            )
         }
         Some(_) => return true,
     };
@@ -158,6 +162,7 @@ fn can_answer(
         _ => format!("{}what provides it is: {}", near.unwrap_or_default(), listed(&able)),
     };
     let mut refusal = model.source.refuse(Code::BadBinding, &to.span, message, help);
+    refusal.module = Some(binding.module.clone());
     refusal.name = Some(at);
     out.push(refusal);
     false
