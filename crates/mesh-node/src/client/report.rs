@@ -154,13 +154,31 @@ pub fn applied(
             }
         }
     }
-    if let Some(before) = before {
-        let same = Applied { at: before.at, ..record.clone() };
-        if same == *before {
-            return same;
-        }
+    since(record, before)
+}
+
+/// Of a record that says the same as the one before, it is told since when.
+fn since(record: Applied, before: Option<&Applied>) -> Applied {
+    match before {
+        Some(before) if (Applied { at: before.at, ..record.clone() }) == *before => before.clone(),
+        _ => record,
     }
-    record
+}
+
+/// What is told of a module whose newest assignment cannot be read: how it stands by the last good one, and why it does.
+#[must_use]
+pub fn unread(mut record: Applied, why: &str, before: Option<&Applied>) -> Applied {
+    record.why = Some(match record.why {
+        Some(said) => format!("{why}; {said}"),
+        None => why.to_owned(),
+    });
+    since(record, before)
+}
+
+/// A module of which this node has nothing, though something is assigned.
+#[must_use]
+pub fn nothing(key: &ModuleKey, before: Option<&Applied>, now: Timestamp) -> Applied {
+    Applied { state: AppliedState::Failed, why: None, ..withdrawn(key, before, now) }
 }
 
 fn services(host: Option<&ModuleState>) -> BTreeMap<ServiceName, Service> {

@@ -41,6 +41,8 @@ pub(super) struct Desk {
     /// What an earlier run has kept, until it is run without the bus or there is one.
     kept: BTreeMap<ModuleName, Kept>,
     pub(super) modules: BTreeMap<ModuleName, Module>,
+    /// Modules whose assignment cannot be read, and why: they are not assigned, and not taken back either.
+    pub(super) unread: BTreeMap<ModuleName, String>,
 }
 
 /// One module that is assigned to the node.
@@ -84,6 +86,7 @@ impl Desk {
             shelf,
             kept,
             modules: BTreeMap::new(),
+            unread: BTreeMap::new(),
         })
     }
 
@@ -168,34 +171,52 @@ impl Desk {
         }
         self.withdraw(&assigned).await;
         self.shelf.prune(assigned.values(), &mut self.contents);
-        self.kept.clear();
+        let mut kept = std::mem::take(&mut self.kept);
         let registry = self.registry();
         for (name, assignment) in assigned {
-            self.pass(&registry, name, assignment).await;
+            match self.unread.contains_key(&name) {
+                false => self.pass(&registry, name, assignment).await,
+                true => self.stay(&name, kept.remove(&name)).await,
+            }
+        }
+        for name in self.unread.keys().filter(|name| !self.modules.contains_key(*name)) {
+            self.tell_unread(name).await;
         }
     }
 
-    /// What is assigned to this node. A value that cannot be read leaves the last good one in place, and is told.
-    fn assigned(&self) -> BTreeMap<ModuleName, Assignment> {
+    /// What is assigned to this node. A value that cannot be read leaves the last good one in place, that of an earlier
+    /// run where this one has had none yet, and is told.
+    fn assigned(&mut self) -> BTreeMap<ModuleName, Assignment> {
         let mut assigned = BTreeMap::new();
+        self.unread.clear();
         for (key, entry) in self.bus.of_node(&Bucket::assignments()).iter() {
             let Ok(ModuleKey { module, .. }) = key.parse() else {
                 tracing::warn!(key, "a key of the assignments is out of shape, and is passed over");
                 continue;
             };
-            match serde_json::from_slice::<Assignment>(&entry.value) {
-                Ok(assignment) if assignment.module == module && assignment.node == self.config.node => {
-                    assigned.insert(module, assignment);
-                }
-                Ok(_) => tracing::warn!(key, "an assignment is not what its key says, and is passed over"),
-                Err(error) => {
-                    tracing::warn!(key, %error, "an assignment cannot be read: the last good one stays");
-                    let last = self.modules.get(&module).map(|last| (module, last.assignment.clone()));
-                    assigned.extend(last);
+            match self.read(&module, &entry.value) {
+                Ok(assignment) => drop(assigned.insert(module, assignment)),
+                Err(why) => {
+                    tracing::warn!(key, why, "the last good assignment stays");
+                    let last = self.modules.get(&module).map(|last| &last.assignment);
+                    let last = last.or_else(|| self.kept.get(&module).map(|kept| &kept.assignment)).cloned();
+                    assigned.extend(last.map(|last| (module.clone(), last)));
+                    self.unread.insert(module, why);
                 }
             }
         }
         assigned
+    }
+
+    fn read(&self, module: &ModuleName, value: &[u8]) -> Result<Assignment, String> {
+        let assignment: Assignment = serde_json::from_slice(value).map_err(|error| {
+            format!("its assignment cannot be read, and the one before it stays: {error}")
+        })?;
+        if assignment.module != *module || assignment.node != self.config.node {
+            let Assignment { module, node, .. } = assignment;
+            return Err(format!("its assignment is that of {module}@{node}, and the one before it stays"));
+        }
+        Ok(assignment)
     }
 
     /// Says whether anything new is followed.
@@ -224,6 +245,15 @@ impl Desk {
         if let (Some(inputs), Some(module)) = (inputs, self.modules.get(&name)) {
             self.shelf.keep(&module.assignment, &inputs, &self.contents);
         }
+    }
+
+    /// Leaves a module as it is, since what is assigned now cannot be read; of an earlier run, as that one kept it.
+    async fn stay(&mut self, name: &ModuleName, kept: Option<Kept>) {
+        if let Some(Kept { assignment, inputs, .. }) = kept.filter(|_| !self.modules.contains_key(name)) {
+            let done = self.make(&Registry::new(), &assignment, Some(inputs)).await;
+            self.take(name.clone(), assignment, done);
+        }
+        self.tell(name).await;
     }
 
     async fn make(&mut self, registry: &Registry, assignment: &Assignment, kept: Option<Inputs>) -> Done {
@@ -308,7 +338,21 @@ impl Desk {
         }
         let host = self.states.borrow().get(name.as_str()).cloned();
         let now = (self.config.now)();
-        let record = report::applied(&module.assignment, &progress, host.as_ref(), before.as_ref(), now);
+        let mut record = report::applied(&module.assignment, &progress, host.as_ref(), before.as_ref(), now);
+        if let Some(why) = self.unread.get(name) {
+            record = report::unread(record, why, before.as_ref());
+        }
+        if let Err(why) = self.bus.put(APPLIED, &key.to_string(), json!(record)).await {
+            tracing::warn!(module = %name, why, "what came of it could not be told");
+        }
+    }
+
+    /// Tells of a module that has never had an assignment which could be read.
+    async fn tell_unread(&self, name: &ModuleName) {
+        let key = ModuleKey { node: self.config.node.clone(), module: name.clone() };
+        let (before, now) = (self.told(&key), (self.config.now)());
+        let Some(why) = self.unread.get(name) else { return };
+        let record = report::unread(report::nothing(&key, before.as_ref(), now), why, before.as_ref());
         if let Err(why) = self.bus.put(APPLIED, &key.to_string(), json!(record)).await {
             tracing::warn!(module = %name, why, "what came of it could not be told");
         }

@@ -21,7 +21,7 @@ impl Desk {
     /// Takes back every module that this node has and is not assigned, and what assigned ones no longer say.
     pub(super) async fn withdraw(&mut self, assigned: &BTreeMap<ModuleName, Assignment>) {
         for name in self.present() {
-            if !assigned.contains_key(&name) {
+            if !assigned.contains_key(&name) && !self.unread.contains_key(&name) {
                 self.take_back(&name).await;
             }
         }
@@ -65,12 +65,16 @@ impl Desk {
         let collected: BTreeSet<CollectKey> =
             assigned.values().flat_map(|assignment| report::collect(assignment).into_keys()).collect();
         for key in self.bus.of_node(&Bucket::collect()).keys() {
-            if !key.parse().is_ok_and(|key: CollectKey| collected.contains(&key)) {
+            let stays =
+                |key: CollectKey| collected.contains(&key) || self.unread.contains_key(&key.contributor);
+            if !key.parse().is_ok_and(stays) {
                 self.say(self.bus.delete(COLLECT, key).await, &self.config.node);
             }
         }
         for key in self.bus.of_node(&Bucket::needs()).keys() {
-            if !key.parse().is_ok_and(|key: NeedKey| assigned.contains_key(&key.module)) {
+            let stays =
+                |key: NeedKey| assigned.contains_key(&key.module) || self.unread.contains_key(&key.module);
+            if !key.parse().is_ok_and(stays) {
                 self.say(self.bus.delete(NEEDS, key).await, &self.config.node);
             }
         }

@@ -86,6 +86,16 @@ impl Mesh {
         kv.put(key, value.into()).await.unwrap();
     }
 
+    /// The registry says what the box asks, and the content of its file is there.
+    async fn know(&self) {
+        for (kind, field) in [("machine", "machine"), ("file", "files")] {
+            let entry = json!({"v": 1, "kind": kind, "owner": "mesh-controller",
+                "bucket": "mesh-controller_assignments", "key": "<node>.<module>", "field": field});
+            self.put(Bucket::registry(), "mesh-provisioner", kind, entry.to_string()).await;
+        }
+        self.put(Bucket::files(), "mesh-controller", &format!("{}.0", Digest::of(TEMPLATE)), TEMPLATE).await;
+    }
+
     async fn assign(&self, contributes: Value) {
         let (nothing, seen) = (Digest::of(b""), self.bench.seen("starts"));
         let folder = self.bench.state().join("modules/box");
@@ -161,12 +171,7 @@ fn starts(bench: &Bench) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_boots_without_the_bus_and_takes_it_up_when_it_comes() {
     let mesh = Mesh::new().await;
-    for (kind, field) in [("machine", "machine"), ("file", "files")] {
-        let entry = json!({"v": 1, "kind": kind, "owner": "mesh-controller", "bucket": "mesh-controller_assignments",
-            "key": "<node>.<module>", "field": field});
-        mesh.put(Bucket::registry(), "mesh-provisioner", kind, entry.to_string()).await;
-    }
-    mesh.put(Bucket::files(), "mesh-controller", &format!("{}.0", Digest::of(TEMPLATE)), TEMPLATE).await;
+    mesh.know().await;
     mesh.assign(json!({})).await;
     let node = mesh.start().await;
     until("it is applied", async || (mesh.state().await? == "applied").then_some(())).await;
@@ -222,4 +227,44 @@ async fn nothing_is_written_while_nothing_changes() {
         !Path::new(&mesh.bench.state()).join("records/box/kept.json").exists(),
         "nothing was written yet"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_assignment_that_cannot_be_read_leaves_the_last_good_one_and_is_told() {
+    let mesh = Mesh::new().await;
+    mesh.know().await;
+    mesh.assign(json!({"motd": ["hello"]})).await;
+    let node = mesh.start().await;
+    until("it is applied", async || (mesh.state().await? == "applied").then_some(())).await;
+    let spoilt = async |key: &str, value: &str| {
+        mesh.put(Bucket::assignments(), "mesh-controller", key, value).await;
+        until(&format!("{key} is told for {value}"), async || {
+            let applied = mesh.of_node(Bucket::applied(), key).await?;
+            applied["why"].as_str().is_some_and(|why| why.contains("its assignment")).then_some(applied)
+        })
+        .await
+    };
+    let elsewhere = mesh.of_node(Bucket::assignments(), "cellar.box").await.unwrap().to_string();
+    let elsewhere = elsewhere.replace("\"cellar\"", "\"attic\"");
+    for value in ["{\"v\": 2}", "not even JSON", &elsewhere] {
+        assert_eq!(spoilt("cellar.box", value).await["state"], "applied", "{value}");
+    }
+    // It never had a good one.
+    assert_eq!(spoilt("cellar.other", "{}").await["state"], "failed");
+    node.stop().await;
+
+    // Nor does a new start take anything back.
+    let node = mesh.start().await;
+    until("it has started again", async || (starts(&mesh.bench) == 2).then_some(())).await;
+    until("it is applied", async || (mesh.state().await? == "applied").then_some(())).await;
+    assert!(mesh.bench.state().join("modules/box/files/name").exists());
+    assert!(mesh.of_node(Bucket::collect(), "cellar.motd.box").await.is_some());
+
+    mesh.assign(json!({"motd": ["hello"]})).await;
+    until("nothing is told of it any more", async || {
+        mesh.of_node(Bucket::applied(), "cellar.box").await?.get("why").is_none().then_some(())
+    })
+    .await;
+    assert_eq!(starts(&mesh.bench), 2);
+    node.stop().await;
 }
