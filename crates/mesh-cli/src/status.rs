@@ -194,7 +194,10 @@ pub(crate) fn reasons(
     why: Option<&String>,
     services: &BTreeMap<ServiceName, Service>,
 ) -> Vec<String> {
-    let waits = waiting_for.iter().map(|w| format!("waits for {} {}: {}", w.kind, w.name, w.why));
+    let waits = waiting_for.iter().map(|w| match w.why.starts_with("waiting for ") {
+        true => w.why.clone(),
+        false => format!("waiting for {} {}: {}", w.kind, w.name, w.why),
+    });
     let mut reasons: Vec<String> = waits.chain(why.cloned()).collect();
     for (name, service) in services {
         let why = service.why.as_ref().filter(|why| !reasons.iter().any(|said| said.contains(*why)));

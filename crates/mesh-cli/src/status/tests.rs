@@ -77,7 +77,7 @@ fn each_reason_is_said_once() {
     );
     assert_eq!(
         stands(controller(true), true, Some(told)),
-        "waiting, not settled: waits for bound db: postgres@attic has not answered; server: it ended with 1"
+        "waiting, not settled: waiting for bound db: postgres@attic has not answered; server: it ended with 1"
     );
 }
 

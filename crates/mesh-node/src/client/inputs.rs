@@ -9,7 +9,7 @@ use mesh_model::key::Entry;
 use mesh_model::kind::Kind;
 use mesh_model::name::ProvisionName;
 use mesh_model::placeholder::Reference;
-use mesh_model::wire::{Assignment, ConsumerCredentials, Delivered, Give, Registration};
+use mesh_model::wire::{Assignment, Config, ConsumerCredentials, Delivered, Give, Registration, Source};
 use mesh_seal::Sealed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +44,19 @@ pub enum Asked<T> {
 }
 
 impl Inputs {
+    /// Whether the settings that were found are those of another assignment: the two are written one after the other.
+    #[must_use]
+    pub fn is_between(&self, assignment: &Assignment) -> bool {
+        let Some(Source::Bucket { bucket, .. }) = self.registry.get(&Kind::Config).map(|entry| &entry.source)
+        else {
+            return false;
+        };
+        let found = self.buckets.iter().filter(|(keys, _)| keys.bucket == *bucket);
+        let mut settings =
+            found.flat_map(|(_, records)| records).filter_map(|(_, record)| Config::deserialize(record).ok());
+        settings.any(|settings| settings.digest() != assignment.settings)
+    }
+
     /// Whether every verb has answered in full: of what a bucket lacks, a change will tell; of this, nobody.
     #[must_use]
     pub fn is_whole(&self, assignment: &Assignment) -> bool {

@@ -40,12 +40,14 @@ pub struct Pass<'a> {
     pub contents: &'a mut Contents,
     /// Now.
     pub now: Timestamp,
+    /// Whether the module runs already: then it is left alone between two writes that belong together.
+    pub runs: bool,
 }
 
 /// What a pass came to.
 pub struct Done {
-    /// How far the module is.
-    pub progress: Progress,
+    /// How far the module is; none where it is as far as before, since half of what changes is not here yet.
+    pub progress: Option<Progress>,
     /// What the host is to run; none where the module waits or failed, and the host keeps what it has.
     pub module: Option<DesiredModule>,
     /// What was found, where all of it was known.
@@ -73,6 +75,9 @@ impl Pass<'_> {
             Some(inputs) => inputs,
             None => gather(self.world, self.registry, assignment, &references).await,
         };
+        if self.runs && !offline && inputs.is_between(assignment) {
+            return Done { progress: None, module: None, inputs: None, again: true };
+        }
         let resolved = resolve(assignment, &inputs, self.opener, &references);
         if !offline && let Err(why) = self.tell_needs(assignment, &resolved.needs).await {
             tracing::warn!(module = %assignment.module, why, "its needs could not be told");
@@ -82,7 +87,7 @@ impl Pass<'_> {
             Ok(rendered) => self.write(assignment, rendered, resolved.credentials, inputs, again),
             Err(RenderError::Waiting { .. }) => {
                 let progress = Progress::Waiting(report::waiting(&resolved.needs));
-                Done { progress, module: None, inputs: None, again }
+                Done { progress: Some(progress), module: None, inputs: None, again }
             }
             Err(error) => Done { again: false, ..failed(said(&error)) },
         }
@@ -127,7 +132,15 @@ impl Pass<'_> {
                     let text = text.map_err(|_| {
                         format!("the file `{path}` is not text in UTF-8, and is not said to be `verbatim`")
                     })?;
-                    Body::Template(Template::parse(text).0)
+                    let (template, faults) = Template::parse(text);
+                    if let Some(fault) = faults.first() {
+                        return Err(format!(
+                            "`{}` in the file `{path}`: {}",
+                            &text[fault.span.clone()],
+                            fault.kind
+                        ));
+                    }
+                    Body::Template(template)
                 }
             };
             templates.insert(path.clone(), body);
@@ -164,7 +177,7 @@ impl Pass<'_> {
             .collect();
         let progress =
             Progress::Written { rendered: rendered.digest, credentials, services, faults: Vec::new() };
-        Done { progress, module: Some(module), inputs: Some(inputs), again }
+        Done { progress: Some(progress), module: Some(module), inputs: Some(inputs), again }
     }
 
     fn place(&self, assignment: &Assignment, rendered: &Rendered) -> Result<DesiredModule, String> {
@@ -202,7 +215,7 @@ fn owner(user: Option<&str>) -> Result<Option<Owner>, String> {
 }
 
 fn failed(why: String) -> Done {
-    Done { progress: Progress::Failed(why), module: None, inputs: None, again: true }
+    Done { progress: Some(Progress::Failed(why)), module: None, inputs: None, again: true }
 }
 
 /// The bucket of needs.

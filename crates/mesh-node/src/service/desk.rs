@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mesh_bus::Bucket;
 use mesh_model::key::ModuleKey;
@@ -52,6 +52,30 @@ pub(super) struct Module {
     again: bool,
     answers: AnswersFiles,
     faults: Vec<String>,
+    /// Since when half of a change is waited for.
+    between: Option<Instant>,
+}
+
+/// How long a module that runs is left alone while only half of a change is there. After that it is told as waiting.
+const MOMENT: Duration = Duration::from_secs(2);
+
+impl Module {
+    /// A module of which nothing has been rendered yet.
+    fn new(assignment: Assignment) -> Self {
+        Self {
+            assignment,
+            progress: Progress::Waiting(Vec::new()),
+            again: false,
+            answers: AnswersFiles::default(),
+            faults: Vec::new(),
+            between: None,
+        }
+    }
+
+    fn runs(&self) -> bool {
+        matches!(self.progress, Progress::Written { .. })
+            && self.between.is_none_or(|since| since.elapsed() < MOMENT)
+    }
 }
 
 impl Desk {
@@ -257,6 +281,7 @@ impl Desk {
     }
 
     async fn make(&mut self, registry: &Registry, assignment: &Assignment, kept: Option<Inputs>) -> Done {
+        let runs = self.modules.get(&assignment.module).is_some_and(Module::runs);
         let mut pass = Pass {
             world: &*self.bus,
             registry,
@@ -265,6 +290,7 @@ impl Desk {
             digests: &self.config.digests,
             contents: &mut self.contents,
             now: (self.config.now)(),
+            runs,
         };
         let done = pass.make(assignment, kept).await;
         self.shelf.keep_seen(&self.opener.seen);
@@ -276,10 +302,14 @@ impl Desk {
         if let Some(module) = done.module {
             self.host.set(name.as_str(), Some(module));
         }
-        let before = self.modules.remove(&name);
-        let (answers, faults) = before.map(|before| (before.answers, before.faults)).unwrap_or_default();
-        let module = Module { assignment, progress: done.progress, again: done.again, answers, faults };
-        self.modules.insert(name, module);
+        let module = self.modules.entry(name).or_insert_with(|| Module::new(assignment.clone()));
+        module.again = done.again;
+        match done.progress {
+            Some(progress) => {
+                (module.assignment, module.progress, module.between) = (assignment, progress, None);
+            }
+            None => drop(module.between.get_or_insert_with(Instant::now)),
+        }
     }
 
     /// Looks at the answers files, and carries what is new.
