@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    apply, check, completions, explain, logs, modules, plan, provisioning, secret, status,
+    apply, check, completions, explain, graph, logs, modules, new, plan, provisioning, schema, secret, status,
 };
 use crate::up;
 
@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Plan(plan::PlanArgs),
     /// Let a description take effect: plan, show, ask, hand it over
     Apply(apply::ApplyArgs),
+    /// Draw who needs what from whom
+    Graph(graph::GraphArgs),
     /// Show nodes, modules and services, what waits for what, and why
     Status(status::StatusArgs),
     /// Ask who answers what, who needs what, what came of it
@@ -49,6 +51,10 @@ pub(crate) enum Command {
     Logs(logs::LogsArgs),
     /// List the modules that ship with mesh, or print one to start from
     Modules(modules::ModulesArgs),
+    /// Write the manifest of a new module, to start from
+    New(new::NewArgs),
+    /// Print the JSON Schema of a manifest or of mesh.yaml, for editors
+    Schema(schema::SchemaArgs),
     /// Explain a refusal, with a right and a wrong example
     Explain(explain::ExplainArgs),
     /// Print what a shell needs to complete these commands

@@ -85,6 +85,9 @@ async fn run(command: Command, screen: &Screen) -> Result<Exit, Failure> {
         Command::Secret(args) => commands::secret::run(args, screen).await,
         Command::Logs(args) => commands::logs::run(args, screen).await,
         Command::Modules(args) => commands::modules::run(args, screen),
+        Command::Graph(args) => commands::graph::run(&args, screen),
+        Command::New(args) => commands::new::run(&args, screen),
+        Command::Schema(args) => commands::schema::run(&args, screen),
         Command::Explain(args) => commands::explain::run(&args, screen),
         Command::Completions(args) => commands::completions::run(&args, screen),
     }

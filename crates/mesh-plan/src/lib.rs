@@ -3,7 +3,7 @@
 //! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`] and [`text`] (texts that know
 //! where they stand), [`shape`] (what a description may say, as data; [`schema`] is made from it), [`mesh`] and [`manifest`] (what the two kinds of
 //! file say), the rules, one file a subject; then [`diff()`] (what a plan would change), [`report`] (the same for
-//! programs) and [`document`] (a plan to compare a later one with).
+//! programs) [`document`] (a plan to compare a later one with) and [`graph`] (who needs what from whom).
 //!
 //! Pure: no IO, no clock, no randomness; the same input gives the same outcome, byte for byte, whatever the order of its
 //! maps. Nothing here stops at the first fault.
@@ -11,6 +11,7 @@
 pub mod description;
 pub mod diff;
 pub mod document;
+pub mod graph;
 pub mod manifest;
 pub mod mesh;
 pub mod plan;
@@ -36,5 +37,6 @@ pub use assignments::LIMIT as ASSIGNMENT_LIMIT;
 pub use description::{Catalog, Description, Facts, FileEntry};
 pub use diff::{Change, diff};
 pub use document::Document;
+pub use graph::Graph;
 pub use plan::{Content, Outcome, Plan, plan};
 pub use shipped::shipped;

@@ -1,6 +1,8 @@
 //! `mesh check`, `mesh plan` and `mesh modules`, without a bus.
 
 mod against;
+mod graph;
+mod new;
 
 use crate::program::{fits, folder, mesh};
 

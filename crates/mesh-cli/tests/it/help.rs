@@ -13,6 +13,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "plan",
     "apply",
+    "graph",
     "status",
     "provisioning",
     "needs",
@@ -23,6 +24,8 @@ const COMMANDS: &[&str] = &[
     "logs",
     "modules",
     "modules show",
+    "new",
+    "schema",
     "explain",
     "completions",
 ];

@@ -61,7 +61,7 @@ async fn a_description_is_applied_once_and_shown_as_it_stands() {
         let ran = mesh(home, "plan --exit-code");
         assert_eq!(
             (ran.exit, ran.out.as_str()),
-            (0, "nothing would change: 1 module stays as they are\n"),
+            (0, "nothing would change: 1 module stays as it is\n"),
             "{ran}"
         );
         let again = mesh(home, "apply --yes");
