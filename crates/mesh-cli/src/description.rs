@@ -1,4 +1,4 @@
-//! Reads a mesh description from a folder: its listing, each file by digest, and the text of its YAML files.
+//! Reads a mesh description from a folder: its listing, each file by digest, and the text of those that planning reads.
 //!
 //! What is in the files is not looked at here: that is for the plan, which refuses what is wrong with all of it at once.
 //! What stops here is what cannot be listed at all. Files and folders whose names begin with a dot are not part of a
@@ -100,8 +100,14 @@ pub fn load(folder: &Path, catalog: &Catalog) -> Result<Description, LoadError> 
         return Err(LoadError::NoMesh { path: folder.to_owned() });
     }
     walk.folder(&root, "", 0)?;
-    walk.description.add_shipped(catalog);
-    Ok(walk.description)
+    let mut description = walk.description;
+    description.add_shipped(catalog);
+    for path in description.texts_to_read() {
+        let file = &description.files[&path];
+        let text = content(&root, catalog, &file.digest, &Content::File(path.clone()))?;
+        description.texts.insert(path, text);
+    }
+    Ok(description)
 }
 
 /// Reads the content of a file of a plan: what is handed to the controller.

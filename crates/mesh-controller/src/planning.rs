@@ -150,6 +150,12 @@ impl Planning {
                 }
             }
         }
+        for path in description.texts_to_read() {
+            match self.contents.read_text(&listing.files[&path]).await? {
+                Some(text) => drop(description.texts.insert(path, text.to_vec())),
+                None => missing.push(path),
+            }
+        }
         Ok((description, missing))
     }
 

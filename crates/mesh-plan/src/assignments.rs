@@ -15,13 +15,12 @@ use mesh_model::wire::{
 };
 
 use crate::manifest::{self, Content, Manifest, Service};
-use crate::model::Model;
+use crate::model::{Model, Module};
 use crate::plan::Content as Kept;
 use crate::rules::contributions::Contributions;
 use crate::rules::fields;
 use crate::scope::{self, Scope};
 use crate::text::Text;
-use crate::texts::texts;
 
 /// The largest assignment, in bytes: what its bucket takes.
 pub const LIMIT: u64 = 512 << 10;
@@ -75,10 +74,11 @@ fn common<'m>(
     name: &'m ModuleName,
     contents: &mut BTreeMap<Digest, Kept>,
 ) -> Common<'m> {
-    let manifest = &model.module(name).manifest;
-    let references = texts(manifest).flat_map(|(_, text)| text.template.placeholders());
+    let module = model.module(name);
+    let manifest = &module.manifest;
+    let references = module.texts().flat_map(|(_, text, _)| text.template.placeholders());
     Common {
-        files: files(model, manifest, contents),
+        files: files(model, module, contents),
         run: manifest.run.iter().map(|(name, service)| (name.clone(), run(&service.value))).collect(),
         references: references.map(|placeholder| &placeholder.reference).collect(),
         gives: manifest.provides.iter().map(|(name, made)| (name, fields::gives(&made.value))).collect(),
@@ -87,9 +87,10 @@ fn common<'m>(
 
 fn files(
     model: &Model<'_>,
-    manifest: &Manifest,
+    module: &Module,
     contents: &mut BTreeMap<Digest, Kept>,
 ) -> BTreeMap<FilePath, File> {
+    let manifest = &module.manifest;
     let mut out = BTreeMap::new();
     for (path, file) in &manifest.files {
         let manifest::File { content, mode, on_change, verbatim } = &file.value;
@@ -101,7 +102,12 @@ fn files(
             Some(Content::From(from)) => {
                 let path = format!("modules/{}/{}", manifest.name, from.value);
                 let Some(entry) = model.description.files.get(&path) else { continue };
-                (entry.digest.clone(), entry.size, Kept::File(path))
+                let kept = match module.beside.get(&from.value) {
+                    // At hand already, so that what changes in it can be told.
+                    Some(beside) if !verbatim => Kept::Inline(beside.text.text.clone().into_bytes()),
+                    _ => Kept::File(path),
+                };
+                (entry.digest.clone(), entry.size, kept)
             }
             None => continue,
         };

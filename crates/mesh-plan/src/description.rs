@@ -1,5 +1,5 @@
-//! What planning reads: the listing of a folder, the text of its YAML files, the modules that ship with mesh, and a few
-//! facts about the machines. Whoever plans gathers them; nothing here looks at a disk.
+//! What planning reads: the listing of a folder, the text of its YAML files and of those that placeholders are replaced in,
+//! the modules that ship with mesh, and a few facts about the machines. Whoever plans gathers them; nothing here looks at a disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,16 @@ use mesh_model::name::{ModuleName, NodeName, SeatName};
 
 use crate::yaml::{self, Value};
 
+mod beside;
+
 /// The largest manifest, in bytes.
 pub const MANIFEST_LIMIT: u64 = 256 << 10;
 
 /// The largest `mesh.yaml`, in bytes: a hundred times that of a thousand nodes.
 pub const MESH_LIMIT: u64 = 16 << 20;
+
+/// The largest file with placeholders beside a manifest, in bytes.
+pub const TEXT_LIMIT: u64 = 256 << 10;
 
 /// The folder that a node keeps everything under, where nothing else is known of it.
 pub const ROOT: &str = "/var/lib/mesh";
@@ -22,7 +27,8 @@ pub const ROOT: &str = "/var/lib/mesh";
 pub struct Description {
     /// Every file of the folder, by its path with `/` between the parts.
     pub files: BTreeMap<String, FileEntry>,
-    /// The bytes of `mesh.yaml` and of each `modules/<name>/module.yaml`, but of none over its limit.
+    /// The bytes of `mesh.yaml`, of each `modules/<name>/module.yaml`, and of the files beside them that
+    /// [`Description::texts_to_read`] names; but of none over its limit.
     pub texts: BTreeMap<String, Vec<u8>>,
     /// The modules that are not in the folder, but came with the program.
     pub shipped: BTreeSet<ModuleName>,

@@ -23,6 +23,7 @@ pub mod text;
 pub mod yaml;
 
 mod assignments;
+mod beside;
 mod catalog;
 mod decode;
 mod model;

@@ -8,12 +8,13 @@ use std::ops::Range;
 
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
-use mesh_model::name::{LocalName, ModuleName, NodeName, PortName, ProvisionName, SettingName};
+use mesh_model::name::{FilePath, LocalName, ModuleName, NodeName, PortName, ProvisionName, SettingName};
 use mesh_model::placeholder::{Access, Reference};
 use mesh_model::refusal::{Code, Refusal};
 use mesh_model::wire::{Machine, Provider};
 use serde_json::Value;
 
+use crate::beside::{self, Beside};
 use crate::decode::{self, Reading};
 use crate::description::{
     Catalog, Description, Facts, MANIFEST_LIMIT, MESH_LIMIT, manifest_of, manifest_path,
@@ -21,7 +22,8 @@ use crate::description::{
 use crate::manifest::{Manifest, Provision};
 use crate::mesh::MeshFile;
 use crate::source::Source;
-use crate::texts::texts;
+use crate::text::Text;
+use crate::texts::{Spot, texts};
 use crate::yaml;
 
 /// A description as it was read, and what has been decided about it so far.
@@ -52,8 +54,18 @@ pub(crate) struct Module {
     pub(crate) source: Source,
     pub(crate) manifest: Manifest,
     pub(crate) digest: Digest,
+    /// The files beside the manifest that files with placeholders are made from.
+    pub(crate) beside: BTreeMap<FilePath, Beside>,
     /// The needs that a placeholder of it uses: it waits for these.
     pub(crate) waits: BTreeSet<LocalName>,
+}
+
+impl Module {
+    /// Every text of it that may hold placeholders, with the file that it stands in.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (Spot, &Text, &Source)> {
+        let beside = self.beside.values().map(|file| (Spot::File, &file.text, &file.source));
+        texts(&self.manifest).map(|(spot, text)| (spot, text, &self.source)).chain(beside)
+    }
 }
 
 impl<'a> Model<'a> {
@@ -172,15 +184,17 @@ fn module(description: &Description, path: &str, name: &ModuleName, refusals: &m
         None => Manifest::unread(name.clone()),
     };
     refusals.append(&mut reading.refusals);
-    let waits = texts(&manifest)
-        .filter(|(spot, _)| spot.waits())
-        .flat_map(|(_, text)| text.template.placeholders())
-        .filter_map(|placeholder| match &placeholder.reference {
-            Reference::Bound(local, _) => Some(local.clone()),
-            _ => None,
-        })
-        .collect();
-    Module { source, manifest, digest: description.files[path].digest.clone(), waits }
+    let beside = beside::read(description, &manifest, &source, refusals);
+    let digest = description.files[path].digest.clone();
+    let mut module = Module { source, manifest, digest, beside, waits: BTreeSet::new() };
+    let waiting = module.texts().filter(|(spot, ..)| spot.waits());
+    let used = waiting.flat_map(|(_, text, _)| text.template.placeholders());
+    let waits = used.filter_map(|placeholder| match &placeholder.reference {
+        Reference::Bound(local, _) => Some(local.clone()),
+        _ => None,
+    });
+    module.waits = waits.collect();
+    module
 }
 
 /// The tree of a file; none where it cannot be read, which has then been told.

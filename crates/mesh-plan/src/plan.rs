@@ -108,8 +108,8 @@ pub fn plan(
         rule(&model, &mut warnings);
     }
     // What is not used may be what was misspelt where it is used.
-    let refused: BTreeSet<&str> = refusals.iter().map(|refusal| refusal.file.as_str()).collect();
-    warnings.retain(|warning: &Refusal| !refused.contains(warning.file.as_str()));
+    let refused: BTreeSet<&str> = refusals.iter().map(whose).collect();
+    warnings.retain(|warning: &Refusal| !refused.contains(whose(warning)));
     let mut plan = None;
     if let (true, Some(mesh)) = (refusals.is_empty(), &model.mesh.mesh) {
         let made = put_together(&model, mesh, &handed, previous, &mut refusals);
@@ -157,6 +157,12 @@ fn put_together(
         contents,
         id,
     }
+}
+
+/// The folder of the module whose file something is in, or the file.
+fn whose(refusal: &Refusal) -> &str {
+    let inside = refusal.file.strip_prefix("modules/").and_then(|path| path.split('/').next());
+    inside.unwrap_or(&refusal.file)
 }
 
 /// `mesh.yaml` first, then by path, line and column; one for what is wrong at one place, however many nodes it concerns.

@@ -152,7 +152,7 @@ pub static FILE: Place = Place {
         key("from", Text, "or the file beside the manifest that it is made from"),
         key("mode", Text, "its mode, as octal digits in quotes; \"0600\" where it is left out"),
         key("on_change", Word(ON_CHANGE), "what happens to the services when it changes"),
-        key("verbatim", Boolean, "no placeholders in it"),
+        key("verbatim", Boolean, "taken as it is: no placeholders in it"),
     ],
 };
 

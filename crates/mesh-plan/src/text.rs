@@ -56,6 +56,14 @@ impl Text {
         Self { text: scalar.text.clone(), span: span.clone(), template, places, faults }
     }
 
+    /// A whole file with its placeholders: what it says is what is written.
+    pub(crate) fn whole(file: &str) -> Self {
+        let (template, found) = Template::parse(file);
+        let places = template.placeholders().map(|placeholder| placeholder.span.clone()).collect();
+        let faults = found.into_iter().map(|fault| (fault.kind, fault.span)).collect();
+        Self { text: file.to_owned(), span: 0..file.len(), template, places, faults }
+    }
+
     /// A text in which `${` stands for itself.
     pub(crate) fn verbatim(scalar: &Scalar, span: &Range<usize>) -> Self {
         let template = Template::verbatim(&scalar.text);

@@ -64,6 +64,21 @@ fn a_shipped_module_is_added_where_it_is_assigned_and_the_folder_has_none() {
 }
 
 #[test]
+fn a_file_with_placeholders_is_read_beside_its_manifest_and_no_other() {
+    let manifest = "module: notes\nfiles:\n  a: {from: a.conf}\n  b: {from: logo.svg, verbatim: true}\n  c: {from: gone}\n  d: {from: ../../mesh.yaml}\n";
+    let dir = folder(&[
+        ("mesh.yaml", "mesh: home\n"),
+        ("modules/notes/module.yaml", manifest),
+        ("modules/notes/a.conf", "${config.a}"),
+        ("modules/notes/logo.svg", "<svg/>"),
+    ]);
+    let texts = loaded(dir.path()).unwrap().texts;
+    let read: Vec<&str> = texts.keys().map(String::as_str).collect();
+    assert_eq!(read, ["mesh.yaml", "modules/notes/a.conf", "modules/notes/module.yaml"]);
+    assert_eq!(texts["modules/notes/a.conf"], b"${config.a}");
+}
+
+#[test]
 fn a_link_may_lead_inside_and_nowhere_else() {
     let dir = folder(&[("mesh.yaml", "mesh: home\n"), ("modules/notes/a.txt", "a")]);
     symlink("a.txt", dir.path().join("modules/notes/b.txt")).unwrap();

@@ -19,7 +19,9 @@ async fn what_is_applied_is_in_the_buckets() {
 
     let notes = control.value(Bucket::assignments(), "cellar.notes").await.unwrap();
     let notes: Assignment = serde_json::from_value(notes).unwrap();
-    assert_eq!(notes.digest, notes.says());
+    let mut again = notes.clone();
+    again.note_digest();
+    assert_eq!(again.digest, notes.digest);
     assert_eq!(Some(notes.plan), answer.plan);
     assert_eq!(notes.needs[0].from.node.as_str(), "attic");
     let config = control.value(Bucket::config(), "cellar.notes").await.unwrap();
@@ -35,6 +37,25 @@ async fn what_is_applied_is_in_the_buckets() {
     bound.put("cellar.notes.database.db", "{}").await.unwrap();
     let status = control.status().await.unwrap();
     assert!(status.nodes.iter().all(|node| node.planned && !node.joined));
+    control.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_beside_a_manifest_is_read_for_its_placeholders() {
+    let mut control = Control::start().await;
+    let refused = control.apply(&Mesh::beside("${config.titel}"), None).await.unwrap();
+    assert_eq!(refused.effect, Effect::Refused);
+    let told: Vec<_> = refused.refusals.iter().map(|one| (one.code, one.file.as_str())).collect();
+    assert_eq!(told, [(Code::UnknownPlaceholder, "modules/notes/site.conf")]);
+    let mesh = Mesh::beside("${config.title}");
+    let applied = control.apply(&mesh, None).await.unwrap();
+    assert_eq!(applied.effect, Effect::Applied);
+    control.in_step().await;
+    // It is read back at a start too.
+    control.crash().await;
+    control.start_controller().await;
+    let again = control.apply(&mesh, applied.plan.as_ref()).await.unwrap();
+    assert_eq!((again.effect, again.plan), (Effect::Unchanged, applied.plan));
     control.stop().await;
 }
 

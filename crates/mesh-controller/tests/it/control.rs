@@ -244,6 +244,14 @@ impl Mesh {
         Self { files }
     }
 
+    /// The same with a file that is made from one beside the manifest, which says this.
+    pub(crate) fn beside(text: &str) -> Self {
+        let mut mesh = Self::new();
+        mesh.files[2].1.push_str("  site.conf: {from: site.conf}\n");
+        mesh.files.push(("modules/notes/site.conf", text.to_owned()));
+        mesh
+    }
+
     pub(crate) fn titled(title: &str) -> Self {
         Self::with(&format!(
             "assign: {{store: attic, notes: cellar}}\nconfig: {{notes: {{title: {title}}}}}\n"

@@ -90,8 +90,7 @@ impl<'a> Changed<'a> {
         texts(run).any(|text| self.text(text))
     }
 
-    /// Whether a file changes. One that is made from a file beside the manifest may, where any setting does: its text is
-    /// not at hand.
+    /// Whether a file changes, by the values in it. One whose text is not at hand may, where any setting does.
     pub(super) fn file(&self, path: &FilePath, file: &File, plan: &Plan) -> bool {
         if self.old.files.get(path) != Some(file) {
             return true;

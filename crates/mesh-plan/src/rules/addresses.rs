@@ -7,7 +7,6 @@ use mesh_model::placeholder::Reference;
 use mesh_model::refusal::{Code, Refusal};
 
 use crate::model::Model;
-use crate::texts::texts;
 
 /// `missing-address`: of a node that provides to, or consumes from, another, or that `machine.address` or `access` asks
 /// for. One for a node, with the first reason.
@@ -52,7 +51,7 @@ fn provisions(model: &Model<'_>, why: &mut BTreeMap<NodeName, String>) {
 fn placeholders(model: &Model<'_>, why: &mut BTreeMap<NodeName, String>) {
     for (name, module) in &model.modules {
         let nodes = model.nodes_of(name);
-        for (_, text) in texts(&module.manifest) {
+        for (_, text, _) in module.texts() {
             for placeholder in text.template.placeholders() {
                 for node in nodes {
                     let asked = match &placeholder.reference {

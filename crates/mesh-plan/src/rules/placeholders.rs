@@ -13,8 +13,9 @@ use super::fields;
 use crate::manifest::SettingType;
 use crate::model::{Model, Module};
 use crate::nearest::{advice, listed, nearest, or};
+use crate::source::Source;
 use crate::text::Text;
-use crate::texts::{Spot, texts};
+use crate::texts::Spot;
 
 mod names;
 
@@ -22,8 +23,8 @@ mod names;
 /// `needs-filter`, `secret-exposed`.
 pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
     for module in model.modules.values() {
-        for (spot, text) in texts(&module.manifest) {
-            let check = Check { model, module, spot };
+        for (spot, text, source) in module.texts() {
+            let check = Check { model, module, source, spot };
             check.text(text, out);
         }
     }
@@ -33,6 +34,8 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
 struct Check<'a, 'm> {
     model: &'a Model<'m>,
     module: &'a Module,
+    /// The file that the text stands in.
+    source: &'a Source,
     spot: Spot,
 }
 
@@ -59,7 +62,7 @@ impl Check<'_, '_> {
     }
 
     fn refusal(&self, wrong: Wrong, place: &Range<usize>) -> Refusal {
-        let mut refusal = self.module.source.refuse(wrong.code, place, wrong.message, wrong.help);
+        let mut refusal = self.source.refuse(wrong.code, place, wrong.message, wrong.help);
         refusal.name = Some(wrong.name);
         refusal
     }

@@ -7,7 +7,6 @@ use mesh_model::refusal::{Code, Refusal};
 
 use crate::manifest::Content;
 use crate::model::{Model, Module};
-use crate::texts::texts;
 
 /// `unused-module`: one that is assigned nowhere.
 pub(crate) fn modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
@@ -72,17 +71,19 @@ pub(crate) fn settings_of_nobody(model: &Model<'_>, out: &mut Vec<Refusal>) {
     }
 }
 
-/// The names of a kind that a module uses; none where that cannot be told: where a file beside the manifest may use them,
-/// or where something could not be read.
+/// The names of a kind that a module uses; none where that cannot be told: where
+/// something could not be read.
 fn used(module: &Module, kind: Kind) -> Option<BTreeSet<String>> {
     let manifest = &module.manifest;
-    let files = manifest.files.values();
-    let elsewhere = files.filter(|file| !file.value.verbatim);
-    let elsewhere = elsewhere.map(|file| &file.value.content).any(|c| matches!(c, Some(Content::From(_))));
-    if elsewhere || !manifest.unsure.is_empty() || texts(manifest).any(|(_, text)| !text.faults.is_empty()) {
+    let unread =
+        manifest.files.values().filter(|file| !file.value.verbatim).any(|file| match &file.value.content {
+            Some(Content::From(from)) => !module.beside.contains_key(&from.value),
+            _ => false,
+        });
+    if unread || !manifest.unsure.is_empty() || module.texts().any(|(_, text, _)| !text.faults.is_empty()) {
         return None;
     }
-    let placeholders = texts(manifest).flat_map(|(_, text)| text.template.placeholders());
+    let placeholders = module.texts().flat_map(|(_, text, _)| text.template.placeholders());
     let of_kind = placeholders.filter(|placeholder| placeholder.reference.kind() == kind);
     Some(of_kind.map(|placeholder| placeholder.reference.need_name()).collect())
 }

@@ -95,6 +95,10 @@ pub(crate) fn describe(files: &[(String, String)]) -> Description {
         description.insert(path, text.as_bytes());
     }
     description.add_shipped(&catalog());
+    for path in description.texts_to_read() {
+        let (_, text) = files.iter().find(|(known, _)| *known == path).unwrap();
+        description.texts.insert(path, text.clone().into_bytes());
+    }
     description
 }
 
