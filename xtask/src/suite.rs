@@ -1,16 +1,11 @@
 //! What is run with the tools that the set-up put there: tests, cases, benchmarks.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use crate::place::Place;
 use crate::reach;
 use crate::setup;
 use crate::shell::{self, say};
-
-/// Which of the cases kept beside the checkout mesh has to pass; the others wait for their rule.
-const CASES: [&str; 5] =
-    ["accept-", "ambiguous-provider", "no-provider-named", "placeholders-wrong", "secret-exposed"];
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -22,8 +17,6 @@ pub(crate) enum Error {
     Tests { source: shell::Error },
     #[error("cannot build mesh for the cases")]
     Build { source: shell::Error },
-    #[error("cannot list the cases in {}", folder.display())]
-    List { folder: PathBuf, source: std::io::Error },
     #[error("cases failed")]
     Cases { source: shell::Error },
     #[error("cannot measure")]
@@ -70,22 +63,13 @@ pub(crate) fn cases(place: &Place, profile: Profile) -> Result<(), Error> {
         }
     };
     shell::run(&mut build).map_err(|source| Error::Build { source })?;
-    let listed = std::fs::read_dir(folder.join("plan")).map_err(|source| Error::List { folder, source })?;
-    let mut chosen: Vec<PathBuf> =
-        listed.flatten().map(|entry| entry.path()).filter(|path| is_due(path)).collect();
-    chosen.sort();
     let mut python = Command::new("python3");
-    python.arg(runner).arg("--mesh").arg(place.target.join(built)).args(chosen);
+    python.arg(runner).arg("--mesh").arg(place.target.join(built));
     shell::run(&mut python).map_err(|source| Error::Cases { source })
 }
 
-fn is_due(path: &std::path::Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.ends_with(".case") && CASES.iter().any(|due| name.starts_with(due))
-}
-
 /// The measurements, each a program under `benches/src/bin`.
-const BENCHES: [&str; 4] = ["startup", "change", "idle", "postgres_consumers"];
+const BENCHES: [&str; 5] = ["startup", "change", "idle", "postgres_consumers", "plan"];
 
 /// Runs a measurement with its arguments, or all of them, built as shipped; what they measured is theirs to print.
 pub(crate) fn bench(place: Place, arguments: &[&str]) -> Result<(), Error> {
@@ -105,6 +89,3 @@ pub(crate) fn bench(place: Place, arguments: &[&str]) -> Result<(), Error> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::shell::{self, say};
 use crate::tidy::tree::Tree;
 
-const RULES: [fn(&Tree) -> Vec<Breach>; 9] = [
+const RULES: [fn(&Tree) -> Vec<Breach>; 11] = [
     texts::headers,
     texts::sizes,
     texts::machine_paths,
@@ -25,6 +25,8 @@ const RULES: [fn(&Tree) -> Vec<Breach>; 9] = [
     layers::arrows,
     layers::owners,
     refusals::pages,
+    refusals::rules,
+    refusals::cases,
 ];
 
 /// Where a rule is broken, and how.

@@ -129,3 +129,21 @@ fn codes_and_pages_belong_together() {
     );
     assert!(broken(refusals::pages, &[])[0].contains("has no codes"));
 }
+
+#[test]
+fn a_code_has_a_rule_and_a_case() {
+    let codes =
+        "codes! {\n    BadName = \"bad-name\",\n    BadNames = \"bad-names\",\n    NoWay = \"no-way\",\n}\n";
+    let files = [
+        ("crates/mesh-model/src/refusal.rs", codes),
+        ("crates/mesh-plan/src/rules/names.rs", "refuse(Code::BadNames, Code::NoWay)"),
+        ("crates/mesh-plan/src/rules/names/tests.rs", "Code::BadName"),
+        ("crates/mesh-plan/tests/cases/a.case", "{\"refused\": [{\"code\": \"bad-name\"}]}"),
+        ("elsewhere/b.case", "{\"code\": \"no-way\"}"),
+    ];
+    let code = "crates/mesh-model/src/refusal.rs";
+    let no_rule = format!("{code}: `bad-name` is told by no rule in crates/mesh-plan/src/");
+    assert_eq!(broken(refusals::rules, &files), [no_rule]);
+    let no_case = |name| format!("{code}: `{name}` has no case in crates/mesh-plan/tests/cases/");
+    assert_eq!(broken(refusals::cases, &files), [no_case("bad-names"), no_case("no-way")]);
+}

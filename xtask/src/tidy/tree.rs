@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Error;
 
 /// Folders that hold nothing of ours.
-const SKIPPED: [&str; 4] = [".git", ".mesh", "target", "node_modules"];
+const SKIPPED: [&str; 6] = [".git", ".mesh", "target", "node_modules", "corpus", "artifacts"];
 
 /// Every text file, by its path from the root with `/` between its parts.
 #[derive(Default)]
