@@ -46,6 +46,7 @@ fn every_command_says_what_it_does() {
 fn every_code_of_a_refusal_is_explained() {
     for code in Code::ALL {
         let page = mesh(Path::new("."), &format!("explain {code}")).done();
+        fits(&page);
         assert!(page.starts_with(&format!("# {code}\n")), "{code}: {page}");
     }
 }

@@ -227,11 +227,27 @@ impl Check<'_, '_> {
     ) -> Wrong {
         let code = if kind == Kind::Secret { Code::MissingSecret } else { Code::UnknownPlaceholder };
         let known: BTreeSet<&str> = known.into_iter().collect();
-        let message = format!("`${{{kind}.{name}}}`: there is no {what} `{name}`");
+        let field = if kind == Kind::Bound { ".…" } else { "" };
+        let message = format!("`${{{kind}.{name}{field}}}`: there is no {what} `{name}`");
         let mut help = advice(name, what, known.iter().copied());
-        if kind == Kind::Secret && nearest(name, known.iter().copied()).is_none() {
-            help = or(&help, &format!("declare it: `secrets: {{{name}: {{}}}}`"));
+        if nearest(name, known.iter().copied()).is_none()
+            && let Some(line) = declaration(kind, name)
+        {
+            help = or(&help, &format!("declare it: `{line}`"));
         }
         wrong(code, name, message, help)
     }
+}
+
+/// The line that declares a name of a module's own.
+fn declaration(kind: Kind, name: &str) -> Option<String> {
+    Some(match kind {
+        Kind::Config => format!("config: {{{name}: {{default: …}}}}"),
+        Kind::Secret => format!("secrets: {{{name}: {{}}}}"),
+        Kind::Port => format!("ports: {{{name}: auto}}"),
+        Kind::Dir => format!("dirs: {{{name}: {{}}}}"),
+        Kind::File => format!("files: {{{name}: {{content: …}}}}"),
+        Kind::Bound => format!("needs: {{{name}: {{provision: …}}}}"),
+        _ => return None,
+    })
 }
