@@ -224,12 +224,23 @@ pub fn log_file(folder: &Path) -> PathBuf {
     folder.join("nats-server.log")
 }
 
-/// The last lines of its log.
-fn log_tail(folder: &Path) -> String {
+/// How long its log is.
+fn log_length(folder: &Path) -> u64 {
+    log_file(folder).metadata().map_or(0, |log| log.len())
+}
+
+/// The last lines of its log, behind what it had said before it was started: that is of an earlier run.
+fn log_tail(folder: &Path, said_before: u64) -> String {
     let text = fs::read(log_file(folder)).unwrap_or_default();
+    // One that is shorter was begun anew.
+    let begin = usize::try_from(said_before).ok().filter(|begin| *begin <= text.len()).unwrap_or(0);
+    let text = &text[begin..];
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(4096)..]).into_owned();
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(5)..].join("\n")
+    match &lines[lines.len().saturating_sub(5)..] {
+        [] => "it said nothing".to_owned(),
+        last => last.join("\n"),
+    }
 }
 
 #[cfg(test)]

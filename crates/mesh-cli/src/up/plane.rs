@@ -16,8 +16,8 @@ use mesh_plan::Catalog;
 use mesh_seal::{SystemRandom, VerifyingKey};
 use time::OffsetDateTime;
 
-use super::PUT_BACK;
 use super::folder::Folder;
+use super::state_fault;
 use super::tasks::Tasks;
 use crate::exit::Failure;
 
@@ -60,16 +60,16 @@ impl Plane {
     /// Starts the bus, then the seats.
     pub(crate) async fn start(config: PlaneConfig<'_>, seats: &Tasks) -> Result<Self, Failure> {
         let state = config.folder.path();
-        let authority = Authority::open(&state.join("keys"), OffsetDateTime::now_utc).map_err(damaged)?;
+        let authority = Authority::open(&state.join("keys"), OffsetDateTime::now_utc).map_err(state_fault)?;
         let authority = Arc::new(authority);
         let server = server(&config, &authority).await?;
         let accounts = Accounts::connect(server.url(), Arc::clone(&authority)).await.map_err(Failure::new)?;
         let folder = state.join("controller");
         let roster = Roster::open(&folder, Arc::clone(&authority), accounts, OffsetDateTime::now_utc);
-        let roster = Arc::new(roster.map_err(damaged)?);
+        let roster = Arc::new(roster.map_err(state_fault)?);
         let operator = operator(&roster, config.folder.operator()).await?;
         let signer = mesh_vault::signing::signing_key(&state.join("vault"), &mut SystemRandom)
-            .map_err(damaged)?
+            .map_err(state_fault)?
             .verifying();
         let plane = Self { server, authority, roster, signer, operator };
         plane.seats(&config, seats).await?;
@@ -115,10 +115,6 @@ impl Plane {
     pub(crate) async fn stop(self) {
         self.server.stop().await;
     }
-}
-
-fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::new(error).hint(PUT_BACK)
 }
 
 fn start<F, E>(tasks: &Tasks, name: &'static str, run: impl FnOnce(tokio_util::sync::CancellationToken) -> F)
