@@ -60,6 +60,7 @@ fn each_part_that_is_killed_is_up_again_and_nothing_is_made_again() {
     nats.kill();
     until("nats-server has ended", || (!nats.runs()).then_some(()));
     assert_ne!(home.nats(), nats);
+    until("the bus listens again", || (home.mesh("status").exit != 3).then_some(()));
     home.settle();
     // Nobody of those who live from it had to start again.
     assert_eq!(home.service("attic", "postgres", "server"), again);

@@ -65,6 +65,7 @@ fn a_secret_is_where_it_is_meant_to_be_and_nowhere_else() {
     home.edit("mesh.yaml", "Our notes", "Theirs");
     let said = ["plan", "plan --format json", "apply --yes --wait", "apply --yes --format json"];
     let told = said.map(|words| home.mesh(words).to_string());
+    not_in_the_process_list(&home, &secrets);
     home.edit("modules/mail/module.yaml", "exec sleep infinity", "exit 3");
     let failed = home.mesh("apply --yes --wait --timeout 3").to_string();
     let commands = [
@@ -84,7 +85,6 @@ fn a_secret_is_where_it_is_meant_to_be_and_nowhere_else() {
         assert!(finds(told.as_bytes(), &secrets).is_none(), "a secret in: {told}");
     }
     not_in_the_buckets(&home, &secrets);
-    not_in_the_process_list(&home, &secrets);
     only_in_files_that_are_meant_for_it(&home, &secrets);
     // What it kept for longer than it ran, too.
     home.down();

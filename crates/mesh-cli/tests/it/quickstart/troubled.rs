@@ -62,3 +62,25 @@ fn whoever_holds_a_port_is_named() {
     home.settle();
     home.browser().well();
 }
+
+#[test]
+fn an_assignment_that_cannot_be_read_is_told_and_changes_nothing() {
+    let home = Home::quickstart();
+    home.up();
+    let (before, mut browser) = (home.services(), home.browser());
+    let buckets = home.as_controller();
+    let good = buckets.value("mesh-controller_assignments", "cellar.notes");
+    buckets.put("mesh-controller_assignments", "cellar.notes", "{\"v\": 1, \"digest\": true}".to_owned());
+    until("it is told", || {
+        let why = home.applied("notes")["why"].as_str()?.to_owned();
+        why.contains("its assignment cannot be read").then_some(())
+    });
+    assert_eq!(home.applied("notes")["state"], "applied");
+    browser.well();
+    assert_eq!(home.services(), before);
+    // The controller looks now and then, and sets it right; somebody may be quicker.
+    buckets.put("mesh-controller_assignments", "cellar.notes", good.to_string());
+    until("nothing is told of it any more", || home.applied("notes").get("why").is_none().then_some(()));
+    home.settle();
+    assert_eq!(home.services(), before);
+}
