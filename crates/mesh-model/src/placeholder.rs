@@ -147,9 +147,15 @@ impl Template {
     /// Finds the placeholders of a text. What is wrong is left out of the template and told beside it.
     #[must_use]
     pub fn parse(text: &str) -> (Self, Vec<Fault>) {
+        if !text.contains('$') {
+            let whole = (!text.is_empty()).then(|| Part::Text(text.to_owned()));
+            return (Self { parts: Vec::from_iter(whole) }, Vec::new());
+        }
         let mut reader =
             Reader { text, at: 0, plain: String::new(), template: Self::default(), faults: Vec::new() };
         reader.run();
+        // A plan of many modules holds many templates for long, most of one part.
+        reader.template.parts.shrink_to_fit();
         (reader.template, reader.faults)
     }
 

@@ -82,6 +82,13 @@ impl Description {
     /// Adds the shipped modules that `assign` names and the folder does not have. What they add is in `modules/<name>/`,
     /// as if it were in the folder.
     pub fn add_shipped(&mut self, catalog: &Catalog) {
+        // `mesh.yaml` is read for it where it could be worth it: where it has the name of one of these in it.
+        let text = self.texts.get("mesh.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let absent = |name: &&ModuleName| !self.files.contains_key(&manifest_path(name));
+        let mut absent = catalog.modules.keys().filter(absent);
+        if !absent.any(|name| text.is_some_and(|text| text.contains(name.as_str()))) {
+            return;
+        }
         for name in self.assigned() {
             let Some(files) = catalog.modules.get(&name) else { continue };
             if self.files.contains_key(&manifest_path(&name)) {

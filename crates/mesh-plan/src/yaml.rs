@@ -6,6 +6,7 @@
 
 mod places;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use mesh_model::refusal::Code;
@@ -137,7 +138,30 @@ struct Open {
 
 enum OpenKind {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, keys: std::collections::HashSet<String>, key: Option<Key> },
+    Map { entries: Vec<Entry>, keys: Keys, key: Option<Key> },
+}
+
+/// The keys of a map so far: looked through where they are few, as nearly always.
+#[derive(Default)]
+struct Keys {
+    few: Vec<String>,
+    many: HashSet<String>,
+}
+
+impl Keys {
+    const FEW: usize = 16;
+
+    /// Adds one; returns whether it is new.
+    fn insert(&mut self, key: &str) -> bool {
+        if self.few.iter().any(|known| known == key) {
+            return false;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(key.to_owned());
+            return true;
+        }
+        self.many.insert(key.to_owned())
+    }
 }
 
 struct Key {
@@ -198,8 +222,7 @@ impl<'a> Builder<'a> {
             }
             Event::MappingStart(anchor, tag) => {
                 refuse_marks(anchor, tag.is_some(), &span)?;
-                let keys = std::collections::HashSet::new();
-                self.open(span, OpenKind::Map { entries: Vec::new(), keys, key: None })
+                self.open(span, OpenKind::Map { entries: Vec::new(), keys: Keys::default(), key: None })
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 self.close(&span);
@@ -240,7 +263,7 @@ impl<'a> Builder<'a> {
             ));
         }
         if let Some(Open { kind: OpenKind::Map { keys, key: key @ None, .. }, .. }) = self.stack.last_mut() {
-            let twice = !keys.insert(text.clone());
+            let twice = !keys.insert(&text);
             *key = Some(Key { text, span, twice });
             return Ok(());
         }

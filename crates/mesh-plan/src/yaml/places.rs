@@ -13,6 +13,8 @@ pub(crate) struct Places<'a> {
     base: usize,
     style: Style,
     text: &'a str,
+    /// Whether the two are the same, so that there is nothing to go through.
+    same: bool,
     /// How far each has been gone through.
     at: usize,
     from: usize,
@@ -27,12 +29,17 @@ impl<'a> Places<'a> {
         };
         let quote = usize::from(matches!(style, Style::Single | Style::Double));
         let quote = quote.min(written.len());
-        Self { written: &written[quote..], base: base + quote, style, text, at: 0, from: 0 }
+        let written = &written[quote..];
+        let same = style != Style::Block && written.get(..text.len()) == Some(text);
+        Self { written, base: base + quote, style, text, same, at: 0, from: 0 }
     }
 
     /// Where a range of the text stands in the file. Ranges are asked for in order, each beginning and ending at
     /// something else than white space.
     pub(crate) fn range(&mut self, range: &Range<usize>) -> Range<usize> {
+        if self.same {
+            return self.base + range.start..self.base + range.end;
+        }
         let start = self.byte(range.start);
         let end = self.last(range.end);
         start..end.max(start)
