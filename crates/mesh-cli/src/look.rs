@@ -11,7 +11,7 @@ use mesh_bus::mirror::{Freshness, MirrorError};
 use mesh_bus::verb::ask;
 use mesh_bus::{Bucket, Bus, Mirror};
 use mesh_model::digest::Digest;
-use mesh_model::key::{KeyError, ModuleKey};
+use mesh_model::key::ModuleKey;
 use mesh_model::wire::{Applied, ProvisioningAsk, StatusAnswer, What};
 use serde::Deserialize;
 use thiserror::Error;
@@ -30,18 +30,11 @@ enum LookError {
     Bucket { bucket: Bucket, source: MirrorError },
     #[error("the bucket {bucket} was not read within {} seconds", PATIENCE.as_secs())]
     Slow { bucket: Bucket },
-    #[error("the key {key} of {bucket} is out of shape")]
-    Key { bucket: Bucket, key: String, source: KeyError },
-    #[error("the value of {key} in {bucket} cannot be read")]
-    Value { bucket: Bucket, key: String, source: serde_json::Error },
 }
 
 impl From<LookError> for Failure {
     fn from(error: LookError) -> Self {
-        match error {
-            LookError::Bucket { .. } | LookError::Slow { .. } => Self::new(error).exit(Exit::Unreachable),
-            LookError::Key { .. } | LookError::Value { .. } => Self::new(error),
-        }
+        Self::new(error).exit(Exit::Unreachable)
     }
 }
 
@@ -85,18 +78,15 @@ impl Looker {
     }
 }
 
-/// What is told of all assignments.
+/// What is told of all assignments. One that cannot be read counts as one that no node has taken up.
 async fn assigned(bus: &Bus) -> Result<Assigned, Failure> {
-    let bucket = Bucket::assignments();
-    let mut assigned = Assigned::new();
-    for (key, entry) in whole(bus, &bucket).await? {
-        let (bucket, value) = (bucket.clone(), serde_json::from_slice(&entry.value));
-        let placed: Placed =
-            value.map_err(|source| LookError::Value { bucket: bucket.clone(), key: key.clone(), source })?;
-        let place: ModuleKey = key.parse().map_err(|source| LookError::Key { bucket, key, source })?;
-        assigned.insert(place, placed);
-    }
-    Ok(assigned)
+    let all = whole(bus, &Bucket::assignments()).await?;
+    let placed = |(key, entry): (String, Entry)| {
+        let place: ModuleKey = key.parse().ok()?;
+        let unread = || Placed { digest: Digest::of(&entry.value), ports: BTreeMap::new() };
+        Some((place, serde_json::from_slice(&entry.value).unwrap_or_else(|_| unread())))
+    };
+    Ok(all.into_iter().filter_map(placed).collect())
 }
 
 /// All that a bucket holds, read once.

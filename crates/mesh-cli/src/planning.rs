@@ -240,8 +240,9 @@ fn value<T: DeserializeOwned>(bucket: &Bucket, key: &str, value: &[u8]) -> Resul
 async fn values<T: DeserializeOwned>(bus: &Bus, bucket: Bucket) -> Result<BTreeMap<ModuleKey, T>, Failure> {
     let mut values = BTreeMap::new();
     for (key, entry) in whole(bus, &bucket).await? {
-        let Ok(place) = key.parse() else { continue };
-        values.insert(place, value(&bucket, &key, &entry.value)?);
+        if let (Ok(place), Ok(value)) = (key.parse(), serde_json::from_slice(&entry.value)) {
+            values.insert(place, value);
+        }
     }
     Ok(values)
 }

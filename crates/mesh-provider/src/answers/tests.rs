@@ -1,3 +1,5 @@
+//! An answers file is whole or it is the one before.
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Pauses grow, to a bound, and are never the same for two.
+
 use super::*;
 
 #[test]

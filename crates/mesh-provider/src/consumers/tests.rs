@@ -1,3 +1,5 @@
+//! What is a consumers file, and what changes nothing.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! A pass, and what is answered while it is at work.
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! A file that was replaced is seen, and one that was not is not read.
+
 use std::fs::File;
 use std::io::Write;
 

@@ -1,3 +1,5 @@
+//! What is ours says so, and nothing else does.
+
 use super::*;
 
 fn maker(node: &str, module: &str) -> Maker {

@@ -1,3 +1,5 @@
+//! Names fit, and are never equal for two.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

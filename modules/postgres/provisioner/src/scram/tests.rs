@@ -1,3 +1,5 @@
+//! The verifier is the one of the standard.
+
 use super::*;
 
 fn secret(text: &str) -> Secret {
