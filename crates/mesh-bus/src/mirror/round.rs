@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_nats::{Message, Subscriber};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -49,9 +50,9 @@ pub(super) async fn run(
     let consumer = bus.account().consumer(&scope.usage);
     let stream = scope.bucket.stream();
     let answers = Round { bus, scope, consumer: &consumer, stream: &stream };
-    answers.make_consumer().await?;
+    let pending = answers.make_consumer().await?;
     let mut inbox = answers.listen().await?;
-    let entries = answers.whole(&mut inbox).await?;
+    let entries = answers.whole(&mut inbox, pending).await?;
     shared.replace(entries);
     answers.changes(&mut inbox, shared, until).await
 }
@@ -63,6 +64,13 @@ struct Round<'a> {
     stream: &'a str,
 }
 
+/// What the server says of a consumer that it made.
+#[derive(Deserialize)]
+struct Made {
+    #[serde(default)]
+    num_pending: u64,
+}
+
 /// Where the answers to fetches arrive.
 struct Inbox {
     subject: String,
@@ -70,7 +78,8 @@ struct Inbox {
 }
 
 impl Round<'_> {
-    async fn make_consumer(&self) -> Result<(), MirrorError> {
+    /// Makes the consumer; returns how many messages the whole state has.
+    async fn make_consumer(&self) -> Result<u64, MirrorError> {
         let (api, stream, consumer) = (self.bus.api(), self.stream, self.consumer);
         let filter = self.scope.bucket.subject(&self.scope.filter);
         // One that is there would go on from where it was.
@@ -93,7 +102,12 @@ impl Round<'_> {
         });
         let answer = self.bus.request(create, None, config.to_string().into()).await;
         let answer = answer.map_err(|e| self.unanswered(e))?;
-        client::api_error(&answer.payload).map_or(Ok(()), |(_, why)| Err(self.refused(why)))
+        if let Some((_, why)) = client::api_error(&answer.payload) {
+            return Err(self.refused(why));
+        }
+        let made: Made = serde_json::from_slice(&answer.payload)
+            .map_err(|error| self.refused(format!("an answer that cannot be read: {error}")))?;
+        Ok(made.num_pending)
     }
 
     async fn listen(&self) -> Result<Inbox, MirrorError> {
@@ -110,18 +124,23 @@ impl Round<'_> {
         sent.map_err(|error| self.refused(error.to_string()))
     }
 
-    /// Fetches until there is nothing more.
-    async fn whole(&self, inbox: &mut Inbox) -> Result<BTreeMap<String, Entry>, MirrorError> {
+    /// Fetches until there is nothing more. A state that ended short is none: what it lacks would be taken to be gone.
+    async fn whole(&self, inbox: &mut Inbox, pending: u64) -> Result<BTreeMap<String, Entry>, MirrorError> {
         let mut entries = BTreeMap::new();
+        let mut read = 0;
         loop {
             self.fetch(inbox, json!({"batch": BATCH, "no_wait": true})).await?;
             for _ in 0..BATCH {
                 match self.next(inbox, Instant::now() + PATIENCE).await? {
                     News::Key(key, Some(entry)) => drop(entries.insert(key, entry)),
                     News::Key(key, None) => drop(entries.remove(&key)),
+                    News::Drained | News::Ended if read < pending => {
+                        return Err(self.refused(format!("it ended after {read} of {pending} keys")));
+                    }
                     News::Drained | News::Ended => return Ok(entries),
-                    News::Heartbeat => {}
+                    News::Heartbeat => continue,
                 }
+                read += 1;
             }
         }
     }

@@ -8,7 +8,7 @@ use mesh_bus::account::Usage;
 use mesh_bus::grants::NodeReach;
 use mesh_bus::server::ServerConfig;
 use mesh_bus::testing::{Bus, nats_server};
-use mesh_bus::{Bucket, FirstTry, Kv, Mirror, Server, bucket, client};
+use mesh_bus::{Authority, Bucket, FirstTry, Kv, Mirror, Server, bucket, client};
 
 use crate::buckets::until;
 
@@ -92,18 +92,20 @@ async fn a_snapshot_is_not_changed_in_the_hands_of_who_holds_it() {
 
 #[tokio::test]
 async fn a_service_may_be_there_before_the_bus() {
-    let bus = Bus::start().await;
-    let account = "seat=mesh-controller".parse().unwrap();
-    let creds = bus.authority.creds(&account).unwrap();
-    let (url, folder) = (bus.url().to_owned(), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::open(&folder.path().join("keys"), time::OffsetDateTime::now_utc).unwrap();
+    let creds = authority.creds(&"seat=mesh-controller".parse().unwrap()).unwrap();
+    // Below those that the system hands out by itself: nobody takes it in between.
+    let mut ports = (20_000..30_000)
+        .map(|port| 20_000 + (port + u16::try_from(std::process::id() % 10_000).unwrap()) % 10_000);
+    let port = ports.find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap();
+    let url = format!("nats://127.0.0.1:{port}");
     let config = ServerConfig {
         program: nats_server(),
         folder: folder.path().join("bus"),
-        port: Some(url.rsplit(':').next().unwrap().parse().unwrap()),
+        port: Some(port),
         launcher: Vec::new(),
     };
-    let (server, authority) = (bus.server, bus.authority);
-    server.stop().await;
     assert!(client::Bus::connect(&url, &creds, FirstTry::Fails).await.is_err());
     let early = client::Bus::connect(&url, &creds, FirstTry::IsRepeated).await.unwrap();
     let mut mirror = Mirror::open(&early, Bucket::registry(), ">", Usage::read());
