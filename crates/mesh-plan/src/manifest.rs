@@ -16,6 +16,10 @@ use serde_json::Value;
 
 use crate::text::{At, Text};
 
+/// What is named in a manifest, sorted by name: the order in which it was written says nothing. A list, since most have few
+/// names and each much to say: a tree would hold room for eleven of each.
+pub type Names<K, V> = IndexMap<K, V>;
+
 /// What a manifest says.
 #[derive(Debug, Clone)]
 pub struct Manifest {
@@ -24,23 +28,23 @@ pub struct Manifest {
     /// What it is, in a line.
     pub summary: Option<String>,
     /// Its settings.
-    pub config: BTreeMap<SettingName, At<Setting>>,
+    pub config: Names<SettingName, At<Setting>>,
     /// Its secrets.
-    pub secrets: BTreeMap<SecretName, At<SecretSpec>>,
+    pub secrets: Names<SecretName, At<SecretSpec>>,
     /// Its ports.
-    pub ports: BTreeMap<PortName, At<Port>>,
+    pub ports: Names<PortName, At<Port>>,
     /// Its folders, and whether each is emptied at each start.
-    pub dirs: BTreeMap<DirName, At<bool>>,
+    pub dirs: Names<DirName, At<bool>>,
     /// What it needs.
-    pub needs: BTreeMap<LocalName, At<Need>>,
+    pub needs: Names<LocalName, At<Need>>,
     /// What it adds to collections.
-    pub contributes: BTreeMap<CollectionName, At<Vec<Text>>>,
+    pub contributes: Names<CollectionName, At<Vec<Text>>>,
     /// Its files.
-    pub files: BTreeMap<FilePath, At<File>>,
+    pub files: Names<FilePath, At<File>>,
     /// Its services, in their order.
     pub run: IndexMap<ServiceName, At<Service>>,
     /// What it provides.
-    pub provides: BTreeMap<ProvisionName, At<Provision>>,
+    pub provides: Names<ProvisionName, At<Provision>>,
     /// The images that its folder builds, each with what it is built from.
     pub images: BTreeMap<String, At<Option<At<FilePath>>>>,
     /// The seats that it may hold.
@@ -107,7 +111,7 @@ pub struct Need {
     /// What is needed; none where what is written there has been refused.
     pub provision: Option<At<ProvisionName>>,
     /// What is handed to the provider.
-    pub with: BTreeMap<FieldName, At<Input>>,
+    pub with: Names<FieldName, At<Input>>,
     /// Whether something in `with` has been refused.
     pub unsure: bool,
 }
@@ -194,11 +198,11 @@ pub struct Provision {
     /// Where its provisioner writes its answers; none where that has been refused.
     pub answers: Option<Text>,
     /// What a consumer hands to it.
-    pub takes: BTreeMap<FieldName, At<Take>>,
+    pub takes: Names<FieldName, At<Take>>,
     /// What two modules may not contribute the same.
     pub distinct: Vec<FieldName>,
     /// What it gives.
-    pub gives: BTreeMap<FieldName, At<Gives>>,
+    pub gives: Names<FieldName, At<Gives>>,
     /// Whether something in here has been refused.
     pub unsure: bool,
 }
@@ -246,15 +250,15 @@ impl Manifest {
         Self {
             name,
             summary: None,
-            config: BTreeMap::new(),
-            secrets: BTreeMap::new(),
-            ports: BTreeMap::new(),
-            dirs: BTreeMap::new(),
-            needs: BTreeMap::new(),
-            contributes: BTreeMap::new(),
-            files: BTreeMap::new(),
+            config: Names::new(),
+            secrets: Names::new(),
+            ports: Names::new(),
+            dirs: Names::new(),
+            needs: Names::new(),
+            contributes: Names::new(),
+            files: Names::new(),
             run: IndexMap::new(),
-            provides: BTreeMap::new(),
+            provides: Names::new(),
             images: BTreeMap::new(),
             seats: Vec::new(),
             runs_as_own: false,

@@ -4,6 +4,7 @@ mod provides;
 mod run;
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::str::FromStr;
 
 use mesh_model::name::{FieldName, FilePath, ModuleName};
@@ -12,7 +13,7 @@ use mesh_model::wire::{Alphabet, OnChange, SecretSpec};
 use serde_json::Value as Json;
 
 use super::{Fields, Reading, as_boolean, as_integer, shown};
-use crate::manifest::{Content, File, Input, Manifest, Need, Port, Setting, SettingType};
+use crate::manifest::{Content, File, Input, Manifest, Names, Need, Port, Setting, SettingType};
 use crate::nearest::nearest;
 use crate::shape;
 use crate::text::{At, Text};
@@ -101,11 +102,11 @@ fn map<K, V>(
     node: &Node,
     what: &str,
     read: impl Fn(&mut Reading<'_>, &Entry) -> Option<V>,
-) -> BTreeMap<K, At<V>>
+) -> Names<K, At<V>>
 where
-    K: FromStr<Err: std::fmt::Display> + Ord,
+    K: FromStr<Err: std::fmt::Display> + Ord + Hash,
 {
-    let mut out = BTreeMap::new();
+    let mut out = Names::new();
     for entry in reading.entries(node, what).unwrap_or_default() {
         let name = reading.name::<K>(&entry.key, &entry.span);
         let value = read(reading, entry);
@@ -113,7 +114,13 @@ where
             out.insert(name, At::new(value, &entry.span));
         }
     }
-    out
+    sorted(out)
+}
+
+fn sorted<K: Ord + Hash, V>(mut names: Names<K, V>) -> Names<K, V> {
+    names.sort_unstable_keys();
+    names.shrink_to_fit();
+    names
 }
 
 fn module(reading: &mut Reading<'_>, node: &Node, folder: &ModuleName) {
@@ -222,7 +229,7 @@ fn need(reading: &mut Reading<'_>, entry: &Entry) -> Option<Need> {
         }
     };
     let before = reading.refusals.len();
-    let mut with = BTreeMap::new();
+    let mut with = Names::new();
     if let Some(node) = fields.get("with") {
         for entry in reading.entries(node, "`with`").unwrap_or_default() {
             let name = reading.name::<FieldName>(&entry.key, &entry.span);
@@ -232,7 +239,7 @@ fn need(reading: &mut Reading<'_>, entry: &Entry) -> Option<Need> {
             }
         }
     }
-    Some(Need { provision, with, unsure: reading.refusals.len() > before })
+    Some(Need { provision, with: sorted(with), unsure: reading.refusals.len() > before })
 }
 
 /// A field of a contribution: numbers and truth values stay what they are.

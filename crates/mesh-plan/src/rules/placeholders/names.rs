@@ -6,7 +6,7 @@ use mesh_model::placeholder::{Access, Reference};
 use mesh_model::refusal::Code;
 
 use super::{Check, Wrong, wrong};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Names};
 use crate::nearest::{advice, listed};
 use crate::rules::fields;
 
@@ -181,7 +181,7 @@ impl Check<'_, '_> {
 
 /// The section of a kind whose names a manifest declares itself, what they are, and all of them.
 fn own_names(manifest: &Manifest, kind: Kind) -> Option<(&'static str, &'static str, Vec<&str>)> {
-    fn names<K: AsRef<str>, V>(map: &std::collections::BTreeMap<K, V>) -> Vec<&str> {
+    fn names<K: AsRef<str>, V>(map: &Names<K, V>) -> Vec<&str> {
         map.keys().map(AsRef::as_ref).collect()
     }
     Some(match kind {
