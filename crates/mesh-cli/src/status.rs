@@ -156,7 +156,7 @@ impl NodeStatus {
                 ModuleStatus::said(told, state)
             }
             Some(told) => {
-                let why = told.why.clone().filter(|_| told.state == AppliedState::Failed);
+                let why = told.why.clone().filter(|_| told.state != AppliedState::Waiting);
                 let why = why.or_else(|| Some("its node has not taken up the change yet".to_owned()));
                 ModuleStatus { why, waiting_for: Vec::new(), ..ModuleStatus::said(told, State::Assigned) }
             }

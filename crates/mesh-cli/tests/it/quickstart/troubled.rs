@@ -76,6 +76,10 @@ fn an_assignment_that_cannot_be_read_is_told_and_changes_nothing() {
         why.contains("its assignment cannot be read").then_some(())
     });
     assert_eq!(home.applied("notes")["state"], "applied");
+    let notes = home.module("cellar", "notes").unwrap();
+    assert_eq!(notes["state"], "assigned", "the last good one runs, and that is not what is assigned");
+    assert!(notes["why"].as_str().unwrap().contains("cannot be read"), "{notes}");
+    assert_eq!(home.module("attic", "postgres").unwrap()["state"], "applied", "one harms no other");
     browser.well();
     assert_eq!(home.services(), before);
     // The controller looks now and then, and sets it right; somebody may be quicker.
