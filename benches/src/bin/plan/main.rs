@@ -47,7 +47,7 @@ fn compare(rounds: usize) {
         );
         println!("  the same files parsed {:>7.3} s", whole.parse);
         println!("  plan to parse         {:>7.2}   (goal: at most 2)", whole.plan / whole.parse);
-        println!("  what one setting changes {:>4.3} s (goal: 0.3 s)", whole.diff);
+        println!("  one setting changed   {:>7.3} s (goal: 0.3 s)", whole.diff);
         println!("  100 to 1,000 nodes    {:>7.1} × the time (goal: at most 12)", whole.plan / tenth.plan);
         // Ten times as many files as the different ones have are more than a description may hold.
         if shape == Shape::Alike {
