@@ -1,7 +1,7 @@
-//! Any bytes as `mesh.yaml` or as a manifest: planned to the end, the same twice, and every refusal has a place that is
-//! there.
+//! Any bytes as `mesh.yaml`, as a manifest, or as a file beside one: planned to the end, the same twice, and every refusal
+//! has a place that is there.
 //!
-//! The first byte says which of the two files the rest is: `m` for `mesh.yaml`, anything else for the manifest.
+//! The first byte says which file the rest is: `m` for `mesh.yaml`, `b` for the file beside, anything else for the manifest.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,19 +11,25 @@ use mesh_plan::{Description, Facts, plan, shipped};
 const MESH: &str = "mesh: home\nnodes: {attic: {address: 192.0.2.1}, cellar: {address: 192.0.2.2}}\n\
                     assign: {postgres: attic, notes: [attic, cellar]}\nconfig: {notes: {title: t}}\n";
 const MANIFEST: &str = "module: notes\nconfig: {title: {}}\nneeds: {db: {provision: postgres-database}}\n\
-                        files: {a: {content: \"${config.title} ${bound.db.url}\"}}\n";
+                        files: {a: {content: \"${config.title} ${bound.db.url}\"}, b: {from: beside}}\n";
 
 fuzz_target!(|data: &[u8]| {
     let Some((which, bytes)) = data.split_first() else { return };
     let catalog = shipped();
     let mut description = Description::default();
-    let (mesh, manifest) = match which {
-        b'm' => (bytes, MANIFEST.as_bytes()),
-        _ => (MESH.as_bytes(), bytes),
+    let (mesh, manifest, beside) = match which {
+        b'm' => (bytes, MANIFEST.as_bytes(), &b"${config.title}"[..]),
+        b'b' => (MESH.as_bytes(), MANIFEST.as_bytes(), bytes),
+        _ => (MESH.as_bytes(), bytes, &b"${config.title}"[..]),
     };
     description.insert("mesh.yaml", mesh);
     description.insert("modules/notes/module.yaml", manifest);
+    description.insert("modules/notes/beside", beside);
     description.add_shipped(&catalog);
+    for path in description.texts_to_read() {
+        // Only one file lies beside a manifest.
+        description.texts.insert(path, beside.to_owned());
+    }
     let outcome = plan(&description, &catalog, None, &Facts::default());
     assert_eq!(outcome.plan.is_some(), outcome.refusals.is_empty());
     for refusal in outcome.refusals.iter().chain(&outcome.warnings) {
