@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use clap::Args;
 use thiserror::Error;
+use tokio::time::{Instant, sleep};
 
 use crate::arguments::Format;
 use crate::exit::{Exit, Failure};
 use crate::look::Looker;
-use crate::reach::BusArgs;
+use crate::reach::{BusArgs, ReachError};
 use crate::screen::Screen;
 use crate::wait::{Waited, until_settled};
+
+/// Between two tries to reach a bus that is away.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// What is shown, and whether it is waited for.
 #[derive(Debug, Args)]
@@ -38,10 +42,12 @@ struct RanOut {
 
 /// Shows how the mesh stands.
 pub(crate) async fn run(args: StatusArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let bus = args.bus.connect(Path::new("")).await?;
     let waited = match args.wait {
-        true => until_settled(&bus, screen, Some(Duration::from_secs(args.timeout))).await?,
-        false => Waited::Settled(Looker::new(&bus).look().await?),
+        true => wait(&args, screen).await?,
+        false => {
+            let bus = args.bus.connect(Path::new("")).await?;
+            Waited::Settled(Looker::new(&bus).look().await?)
+        }
     };
     let (Waited::Settled(status) | Waited::RanOut(status)) = &waited;
     match args.format {
@@ -52,6 +58,18 @@ pub(crate) async fn run(args: StatusArgs, screen: &Screen) -> Result<Exit, Failu
         Waited::Settled(_) => Ok(Exit::Done),
         Waited::RanOut(_) => Err(ran_out(args.timeout)),
     }
+}
+
+/// Waits until everything is applied; a bus that is away for a moment is waited for as well.
+async fn wait(args: &StatusArgs, screen: &Screen) -> Result<Waited, Failure> {
+    let end = Instant::now() + Duration::from_secs(args.timeout);
+    let bus = loop {
+        match args.bus.connect(Path::new("")).await {
+            Err(ReachError::Gone { .. }) if Instant::now() + PAUSE < end => sleep(PAUSE).await,
+            connected => break connected?,
+        }
+    };
+    until_settled(&bus, screen, Some(end.saturating_duration_since(Instant::now()))).await
 }
 
 /// The time of `--wait` is over.
