@@ -12,6 +12,7 @@ use mesh_bus::bucket::BucketError;
 use mesh_bus::kv::KvError;
 use mesh_bus::verb::VerbError;
 use mesh_bus::{Bucket, Bus, Kv};
+pub(crate) use mesh_model::causes::in_a_line as with_causes;
 use mesh_model::name::{NodeName, SeatName};
 use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listing, PlanRecord, Timestamp};
 use mesh_plan::{Catalog, Description, Facts, FileEntry, Outcome, Plan, description};
@@ -281,15 +282,4 @@ impl Planning {
         let target = self.targets.borrow();
         target.plan.iter().flat_map(|plan| plan.nodes.keys().cloned()).collect()
     }
-}
-
-/// An error and its causes, for a person, in a line.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text.push_str(&format!(": {next}"));
-        cause = next.source();
-    }
-    text
 }

@@ -6,6 +6,7 @@
 //!
 //! This crate knows no clock, no randomness, no network and no filesystem.
 
+pub mod causes;
 pub mod digest;
 pub mod filter;
 pub mod key;

@@ -11,6 +11,7 @@ use mesh_bus::account::Usage;
 use mesh_bus::mirror::Entries;
 use mesh_bus::verb::{AskError, ask};
 use mesh_bus::{Bucket, Bus, Kv, Mirror, grants};
+use mesh_model::causes::in_a_line as said;
 use mesh_model::digest::Digest;
 use mesh_model::key::Entry;
 use mesh_model::name::{ModuleName, NodeName, ProvisionName};
@@ -245,10 +246,6 @@ fn fits(key: &str, filter: &str) -> bool {
         }
     }
     tokens.next().is_none()
-}
-
-fn said(error: &dyn std::error::Error) -> String {
-    crate::client::resolve::said(error)
 }
 
 impl World for NodeBus {

@@ -5,6 +5,7 @@
 //! before. A server that is not there is waited for, and one that comes back is looked at again at once: it may
 //! have come back from a backup.
 
+pub use mesh_model::causes::in_a_line as chain;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::PathBuf;
@@ -338,18 +339,6 @@ fn say(answer: &Answer) {
         Outcome::Accepted { why: Some(why), .. } => tracing::warn!("{consumer}: stays as it was: {why}"),
         Outcome::Failed { error } => tracing::warn!("{consumer}: failed: {error}"),
     }
-}
-
-/// An error and its causes in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

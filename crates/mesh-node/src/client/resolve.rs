@@ -10,6 +10,7 @@ mod fields;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use mesh_model::causes::in_a_line as said;
 use mesh_model::key::Entry;
 use mesh_model::kind::Kind;
 use mesh_model::name::{LocalName, NodeName};
@@ -150,17 +151,6 @@ fn in_bucket(assignment: &Assignment, inputs: &Inputs, reference: &Reference) ->
     };
     let records = inputs.buckets.get(&keys).ok_or_else(|| format!("{} was not read yet", keys.bucket))?;
     fields::read(assignment, reference, &field, records)
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn said(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text.push_str(&format!(": {next}"));
-        cause = next.source();
-    }
-    text
 }
 
 /// One status a need: of what the placeholders use, and of every provision, used or not.

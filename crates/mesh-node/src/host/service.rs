@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use mesh_model::causes::in_a_line as words;
 use tokio::sync::mpsc;
 
 use super::{
@@ -258,15 +259,4 @@ impl Attempt<'_> {
             .collect();
         if last.is_empty() { String::new() } else { format!(": {}", last.join(" | ")) }
     }
-}
-
-/// An error with its causes in one line, for a state that others read.
-fn words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
