@@ -33,17 +33,26 @@ pub(crate) const EXPORTS: &[Export] = &[
     Export { subject: "mesh-provisioner.>", answers: Answers::One },
 ];
 
-/// Verbs that a node may ask under its own name.
+/// Verbs of nodes: each asks `<verb>.<node>`, under its own name alone.
 const NODE_VERBS: &[&str] = &[
-    "mesh-vault.secret",
-    "mesh-vault.consumers",
-    "mesh-vault.pin",
     "mesh-controller.enroll",
     "mesh-controller.facts",
+    "mesh-vault.consumers",
+    "mesh-vault.pin",
+    "mesh-vault.secret",
 ];
 
-/// Verbs of an operator: all that have no node in their subject, which are those that answer one.
-const OPERATOR_VERBS: &[&str] = &["mesh-provisioner.*", "mesh-controller.*", "mesh-vault.*"];
+/// Verbs of operators: each asks `<verb>`, and the bus adds who asks. One that is not here is answered to no operator.
+const OPERATOR_VERBS: &[&str] = &[
+    "mesh-controller.apply",
+    "mesh-controller.plan",
+    "mesh-controller.status",
+    "mesh-controller.upload",
+    "mesh-provisioner.provisioning",
+    "mesh-vault.list",
+    "mesh-vault.put",
+    "mesh-vault.recipients",
+];
 
 /// One thing that an account may do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +63,7 @@ pub enum Right {
     Get(Bucket, String),
     /// Watch all keys that fit a filter, by one consumer of a known name.
     Watch(Bucket, String, Usage),
-    /// Ask a verb.
+    /// Ask a verb, under one's own name.
     Ask(String),
     /// Ask for all who answer.
     AskAll(String),
@@ -118,7 +127,7 @@ pub fn node(node: &NodeName, reach: &NodeReach) -> Vec<Right> {
         rights.extend(reads(Bucket::bound(provider), &own));
     }
     reach.provides.iter().for_each(|provides| rights.extend(provider(provides)));
-    rights.extend(NODE_VERBS.iter().map(|verb| Right::Ask(format!("{verb}.{node}"))));
+    rights.extend(NODE_VERBS.iter().map(|verb| Right::Ask((*verb).to_owned())));
     once(rights)
 }
 
@@ -196,9 +205,17 @@ pub fn imports(account: &Account, rights: &[Right]) -> Vec<Import> {
         }
         Right::Write(bucket, filter) => vec![plain(bucket.subject(filter))],
         Right::Get(bucket, filter) => vec![plain(get_subject(bucket, filter))],
-        Right::Ask(subject) | Right::AskAll(subject) => vec![plain(subject.clone())],
+        Right::Ask(verb) => vec![ask_as(account, verb)],
+        Right::AskAll(subject) => vec![plain(subject.clone())],
     };
     rights.iter().flat_map(one).collect()
+}
+
+/// A verb, with who asks as the last word of its subject. An operator need not say it, and can say nothing else: the bus
+/// adds it.
+fn ask_as(account: &Account, verb: &str) -> Import {
+    let local = matches!(account, Account::Operator(_)).then(|| verb.to_owned());
+    Import { subject: format!("{verb}.{account}"), local }
 }
 
 pub(crate) fn get_subject(bucket: &Bucket, key: &str) -> String {

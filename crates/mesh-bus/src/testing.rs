@@ -103,7 +103,12 @@ impl Bus {
 
     /// A connection as the operator `local`.
     pub async fn operator(&self) -> client::Bus {
-        let name: OperatorName = "local".parse().expect("the name of an operator");
+        self.operator_named("local").await
+    }
+
+    /// A connection as an operator.
+    pub async fn operator_named(&self, name: &str) -> client::Bus {
+        let name: OperatorName = name.parse().expect("the name of an operator");
         let grants = Grants::of_operator(&name, &OperatorReach::default());
         self.accounts.push(&grants).await.expect("the server takes the account");
         self.connect(&grants.account).await

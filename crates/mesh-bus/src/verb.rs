@@ -1,9 +1,11 @@
 //! Verbs: questions that a seat answers on the bus, as NATS micro services.
 //!
 //! Start at [`Service::start`] to answer and at [`ask`] to ask. JSON in, JSON out; what is refused is
-//! `{"error":{"code","message","help"}}`, and no answer is ever empty. Where the verb's subject ends in `*`,
-//! the last word is the node that asks: the bus lets a node ask under its own name alone, so the subject is
-//! read, and nothing in the body.
+//! `{"error":{"code","message","help"}}`, and no answer is ever empty.
+//!
+//! On the bus, the last word of a verb's subject is always who asks: a node may ask under its own name alone,
+//! and what an operator asks, the bus itself hands on under the operator's name. So who asks is read there
+//! ([`Ask::by`]), and never in the body.
 //!
 //! A node can have the server send it what it wrote itself, to any one subject that somebody listens on (a
 //! consumer that pushes). Such a message still bears the subject that it was written to, and the server's
@@ -27,6 +29,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::account::Account;
 use crate::client::{Bus, REQUEST_TIMEOUT, RequestError};
 
 /// How many questions one endpoint works on at a time.
@@ -41,8 +44,8 @@ const STOP_DEADLINE: Duration = Duration::from_secs(5);
 /// A question.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// Who asks, where the verb is one that nodes ask.
-    pub node: Option<NodeName>,
+    /// Who asks: the bus has checked it.
+    pub by: Account,
     /// The JSON of the question.
     pub body: Bytes,
 }
@@ -56,6 +59,35 @@ impl Ask {
         let body: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
         serde_json::from_slice(body)
             .map_err(|error| VerbError::new("bad-request", format!("the question cannot be read: {error}")))
+    }
+
+    /// The node that asks, where the verb is one of nodes.
+    ///
+    /// # Errors
+    /// `bad-request`, where it is none.
+    pub fn node(&self) -> Result<&NodeName, VerbError> {
+        match &self.by {
+            Account::Node(node) => Ok(node),
+            other => Err(VerbError::new("bad-request", format!("`{other}` is no node"))),
+        }
+    }
+}
+
+/// Whose questions a verb answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Askers {
+    /// Those of nodes.
+    Nodes,
+    /// Those of operators, and of seats.
+    Operators,
+}
+
+impl Askers {
+    fn include(self, by: &Account) -> bool {
+        match by {
+            Account::Node(_) => self == Self::Nodes,
+            Account::Operator(_) | Account::Seat(_) => self == Self::Operators,
+        }
     }
 }
 
@@ -120,7 +152,8 @@ impl Service {
         Ok(Self { service, tasks: TaskTracker::new(), stop: CancellationToken::new() })
     }
 
-    /// Answers a verb from now on. A subject that ends in `.*` is asked by nodes, each under its own name.
+    /// Answers a verb from now on: one that ends in `.*` to nodes, which each name themselves there; any other to
+    /// operators. Both are granted by name, in [`crate::grants`].
     ///
     /// # Errors
     /// Where the bus cannot be subscribed to.
@@ -130,10 +163,14 @@ impl Service {
         R: Future<Output = Result<A, VerbError>> + Send + 'static,
         A: Serialize + Send + 'static,
     {
-        let name = subject.trim_end_matches(".*").replace('.', "-");
-        let endpoint = self.service.endpoint_builder().name(name).add(subject).await;
+        let (verb, askers) = match subject.strip_suffix(".*") {
+            Some(verb) => (verb, Askers::Nodes),
+            None => (subject, Askers::Operators),
+        };
+        let endpoint = self.service.endpoint_builder().name(verb.replace('.', "-"));
+        let endpoint = endpoint.add(format!("{verb}.*")).await;
         let endpoint = endpoint.map_err(|source| ServeError { subject: subject.to_owned(), source })?;
-        let desk = Arc::new(Desk { subject: subject.to_owned(), longest, handler });
+        let desk = Arc::new(Desk { verb: verb.to_owned(), askers, longest, handler });
         let (tasks, stop) = (self.tasks.clone(), self.stop.clone());
         self.tasks.spawn(serve(endpoint, desk, tasks, stop));
         Ok(())
@@ -154,7 +191,8 @@ impl Service {
 
 /// One verb, and who answers it.
 struct Desk<F> {
-    subject: String,
+    verb: String,
+    askers: Askers,
     longest: usize,
     handler: F,
 }
@@ -176,9 +214,9 @@ async fn serve<F, R, A>(
             () = stop.cancelled() => None,
         };
         let Some(request) = request else { return };
-        if !is_question(&request.message, &desk.subject) {
+        if !is_question(&request.message, &desk.verb) {
             let subject = &request.message.subject;
-            tracing::warn!(verb = desk.subject, %subject, "what is no question is not acted on");
+            tracing::warn!(verb = desk.verb, %subject, "what is no question is not acted on");
             continue;
         }
         let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
@@ -195,11 +233,12 @@ async fn serve<F, R, A>(
 
 /// Whether somebody asked this verb, and waits for the answer.
 fn is_question(message: &async_nats::Message, verb: &str) -> bool {
-    let asked = match verb.strip_suffix('*') {
-        Some(prefix) => message.subject.starts_with(prefix),
-        None => message.subject.as_str() == verb,
-    };
-    asked && message.reply.as_ref().is_some_and(|reply| !reply.starts_with('$'))
+    asker(message, verb).is_some() && message.reply.as_ref().is_some_and(|reply| !reply.starts_with('$'))
+}
+
+/// The last word of a verb's subject.
+fn asker<'a>(message: &'a async_nats::Message, verb: &str) -> Option<&'a str> {
+    message.subject.strip_prefix(verb)?.strip_prefix('.')
 }
 
 impl<F, R, A> Desk<F>
@@ -243,11 +282,14 @@ where
                 format!("the question has {size} bytes, more than {longest}"),
             ));
         }
-        let body = message.payload.clone();
-        let Some(prefix) = self.subject.strip_suffix('*') else { return Ok(Ask { node: None, body }) };
-        let node = message.subject.strip_prefix(prefix).and_then(|name| name.parse().ok());
-        let nobody = || VerbError::new("bad-request", format!("{} names no node", message.subject));
-        Ok(Ask { node: Some(node.ok_or_else(nobody)?), body })
+        let by = asker(message, &self.verb).and_then(|name| name.parse().ok());
+        match by {
+            Some(by) if self.askers.include(&by) => Ok(Ask { by, body: message.payload.clone() }),
+            _ => {
+                let message = format!("{} is answered to nobody of that name", message.subject);
+                Err(VerbError::new("bad-request", message))
+            }
+        }
     }
 }
 
@@ -306,7 +348,12 @@ pub async fn ask_within<T: DeserializeOwned>(
     let unreadable =
         |why: serde_json::Error| AskError::Unreadable { verb: verb.to_owned(), why: why.to_string() };
     let body = serde_json::to_vec(body).map_err(unreadable)?;
-    let answer = bus.request_within(patience, verb.to_owned(), None, body.into()).await;
+    let subject = match bus.account() {
+        // Nobody adds it for a user of `BUS`.
+        seat @ Account::Seat(_) => format!("{verb}.{seat}"),
+        Account::Node(_) | Account::Operator(_) => verb.to_owned(),
+    };
+    let answer = bus.request_within(patience, subject, None, body.into()).await;
     let answer = answer.map_err(|source| AskError::Unreachable { verb: verb.to_owned(), source })?;
     if let Ok(Refusal { error: refused }) = serde_json::from_slice(&answer.payload) {
         return Err(AskError::Refused { verb: verb.to_owned(), refused });

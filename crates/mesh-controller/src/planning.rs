@@ -11,7 +11,7 @@ use mesh_bus::authority::Clock;
 use mesh_bus::bucket::BucketError;
 use mesh_bus::kv::KvError;
 use mesh_bus::verb::VerbError;
-use mesh_bus::{Bucket, Bus, Kv};
+use mesh_bus::{Account, Bucket, Bus, Kv};
 pub(crate) use mesh_model::causes::in_a_line as with_causes;
 use mesh_model::name::{NodeName, SeatName};
 use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listing, PlanRecord, Timestamp};
@@ -28,8 +28,6 @@ mod sweep;
 
 /// The key of the plan in effect.
 const CURRENT: &str = "current";
-/// Who applied, where nobody says.
-const SOMEBODY: &str = "operator";
 
 /// Why the plan in effect cannot be worked with.
 #[derive(Debug, Error)]
@@ -172,12 +170,12 @@ impl Planning {
         Ok(answer::of(&outcome, current.as_ref(), Effect::Planned))
     }
 
-    /// Lets a description take effect.
+    /// Lets a description take effect, as handed over by somebody whom the bus has checked.
     ///
     /// # Errors
     /// `missing-files` where its files were not handed over; `moved-on` where another plan than the one that the
     /// operator saw is in effect; `unavailable` where the bus does not answer.
-    pub async fn apply(&self, ask: &ApplyAsk) -> Result<ApplyAnswer, VerbError> {
+    pub async fn apply(&self, by: &Account, ask: &ApplyAsk) -> Result<ApplyAnswer, VerbError> {
         let files = &ask.description.files;
         let missing = self.contents.missing(files.values()).await.map_err(answer::unavailable)?;
         let paths =
@@ -200,8 +198,8 @@ impl Planning {
         {
             return Err(answer::moved_on(&current.record));
         }
-        let by = ask.by.as_ref().map_or(SOMEBODY, |by| by.as_str());
-        let record = plan.record(by, Timestamp::new((self.clock)()));
+        let by = said(by);
+        let record = plan.record(&by, Timestamp::new((self.clock)()));
         let answer = answer::of(&outcome, current.as_ref(), Effect::Applied);
         self.keep_listing(&ask.description, &record).await.map_err(answer::unavailable)?;
         let revision = self.take_effect(&mut current, &record).await?;
@@ -281,5 +279,13 @@ impl Planning {
     pub fn planned_nodes(&self) -> BTreeSet<NodeName> {
         let target = self.targets.borrow();
         target.plan.iter().flat_map(|plan| plan.nodes.keys().cloned()).collect()
+    }
+}
+
+/// Who it was, as the plan says it: an operator by name.
+fn said(by: &Account) -> String {
+    match by {
+        Account::Operator(name) => name.to_string(),
+        other => other.to_string(),
     }
 }

@@ -73,7 +73,7 @@ impl Office {
     }
 
     async fn apply(&self, ask: &Ask) -> Result<ApplyAnswer, VerbError> {
-        self.planning.apply(&ask.read()?).await
+        self.planning.apply(&ask.by, &ask.read()?).await
     }
 
     async fn status(&self, _: &Ask) -> Result<StatusAnswer, VerbError> {
@@ -113,26 +113,22 @@ impl Office {
     }
 
     async fn enroll(&self, ask: &Ask) -> Result<EnrollAnswer, VerbError> {
-        let node = asking(ask)?;
+        let node = ask.node()?;
         let EnrollAsk { user } = ask.read()?;
-        let token = self.roster.admit_node(&node, &user).await.map_err(not_let_in)?;
-        Ok(EnrollAnswer { v: V1, node, token })
+        let token = self.roster.admit_node(node, &user).await.map_err(not_let_in)?;
+        Ok(EnrollAnswer { v: V1, node: node.clone(), token })
     }
 
     async fn facts(&self, ask: &Ask) -> Result<FactsAnswer, VerbError> {
-        let node = asking(ask)?;
+        let node = ask.node()?;
         let facts: NodeFacts = ask.read()?;
         if !facts.root.starts_with('/') {
             let message = format!("the folder `{}` is no absolute path", facts.root);
             return Err(VerbError::new("bad-request", message));
         }
-        self.roster.note_facts(&node, facts).await.map_err(not_let_in)?;
+        self.roster.note_facts(node, facts).await.map_err(not_let_in)?;
         Ok(FactsAnswer { v: V1 })
     }
-}
-
-fn asking(ask: &Ask) -> Result<NodeName, VerbError> {
-    ask.node.clone().ok_or_else(|| VerbError::new("bad-request", "the subject names no node"))
 }
 
 fn not_kept(error: ContentsError) -> VerbError {

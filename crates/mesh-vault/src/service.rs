@@ -237,10 +237,7 @@ impl Desk {
         let desk = self.clone();
         let handler = move |ask: Ask| {
             desk.clone().work(move |desk| {
-                let node = ask
-                    .node
-                    .clone()
-                    .ok_or_else(|| VerbError::new("bad-request", "the subject names no node"))?;
+                let node = ask.node()?.clone();
                 answer(desk, node, ask.read()?)
             })
         };

@@ -1,5 +1,7 @@
 //! Verbs across accounts.
 
+use std::time::{Duration, Instant};
+
 use futures_util::StreamExt;
 use mesh_bus::client;
 use mesh_bus::grants::NodeReach;
@@ -11,7 +13,7 @@ async fn vault(bus: &client::Bus) -> Service {
     let service =
         Service::start(bus, &"mesh-vault".parse().unwrap(), "1.2.3", "keeps secrets").await.unwrap();
     service.answer("mesh-vault.secret.*", MAX_QUESTION, secret).await.unwrap();
-    service.answer("mesh-vault.list", MAX_QUESTION, |_| async { Ok(json!({"v": 1})) }).await.unwrap();
+    service.answer("mesh-vault.list", MAX_QUESTION, list).await.unwrap();
     service
 }
 
@@ -21,8 +23,12 @@ async fn secret(ask: Ask) -> Result<Value, VerbError> {
         Some("panic") => panic!("as asked"),
         Some("much") => Ok(json!("x".repeat(2 * 1024 * 1024))),
         Some("refusal") => Err(VerbError::new("missing-secret", "there is none").help("declare it")),
-        _ => Ok(json!({"node": ask.node, "body": body})),
+        _ => Ok(json!({"node": ask.node()?, "body": body})),
     }
+}
+
+async fn list(ask: Ask) -> Result<Value, VerbError> {
+    Ok(json!({"by": ask.by.to_string()}))
 }
 
 #[tokio::test]
@@ -41,9 +47,13 @@ async fn a_node_asks_under_its_own_name_and_is_answered_in_every_case() {
             other => panic!("{want}: {other:?}"),
         }
     }
-    for (verb, want) in
-        [("mesh-vault.secret.cellar", "admin"), ("mesh-vault.list", "all"), ("mesh-vault.pin.attic", "it")]
-    {
+    for (verb, want) in [
+        ("mesh-vault.secret.cellar", "admin"),
+        ("mesh-vault.secret", "admin"),
+        ("mesh-vault.list", "all"),
+        ("mesh-vault.list.attic", "all"),
+        ("mesh-vault.pin.attic", "it"),
+    ] {
         let refused = ask(verb, want).await.unwrap_err();
         assert!(matches!(refused, AskError::Unreachable { .. }), "{verb}: {refused:?}");
     }
@@ -65,16 +75,35 @@ async fn an_operator_asks_the_operators_verbs_and_sees_the_services() {
     let holder = bus.seat("mesh-vault").await;
     let service = vault(&holder).await;
     let operator = bus.operator().await;
-    assert_eq!(verb::ask::<Value>(&operator, "mesh-vault.list", &json!({})).await.unwrap(), json!({"v": 1}));
-    let refused = verb::ask::<Value>(&operator, "mesh-vault.secret.attic", &json!({})).await;
-    assert!(matches!(refused, Err(AskError::Unreachable { .. })), "{refused:?}");
+    let bob = bus.operator_named("bob").await;
+    let controller = bus.seat("mesh-controller").await;
+    for (who, name) in
+        [(&operator, "operator=local"), (&bob, "operator=bob"), (&controller, "seat=mesh-controller")]
+    {
+        let answer: Value = verb::ask(who, "mesh-vault.list", &json!({"by": "operator=eve"})).await.unwrap();
+        assert_eq!(answer, json!({"by": name}), "who asks is who the bus says it is");
+    }
+    for verb in [
+        "mesh-vault.secret",
+        "mesh-vault.secret.attic",
+        "mesh-vault.secret.operator=local",
+        "mesh-vault.list.operator=bob",
+        "mesh-vault.list.operator=local",
+        "mesh-vault.list.attic",
+        "mesh-vault.*",
+        "mesh-vault.>",
+    ] {
+        let begun = Instant::now();
+        let refused = verb::ask::<Value>(&operator, verb, &json!({})).await;
+        assert!(matches!(refused, Err(AskError::Unreachable { .. })), "{verb}: {refused:?}");
+        assert!(begun.elapsed() < Duration::from_millis(500), "{verb}: it is told at once");
+    }
     for (question, field) in [("PING", "id"), ("INFO", "endpoints"), ("STATS", "started")] {
         let inbox = operator.nats().new_inbox();
         let mut answers = operator.nats().subscribe(inbox.clone()).await.unwrap();
         let subject = format!("$SRV.{question}.mesh-vault");
         operator.nats().publish_with_reply(subject, inbox, "".into()).await.unwrap();
-        let answer =
-            tokio::time::timeout(std::time::Duration::from_secs(2), answers.next()).await.unwrap().unwrap();
+        let answer = tokio::time::timeout(Duration::from_secs(2), answers.next()).await.unwrap().unwrap();
         let answer: Value = serde_json::from_slice(&answer.payload).unwrap();
         assert_eq!(answer["name"], "mesh-vault");
         assert!(answer.get(field).is_some(), "{answer}");

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use mesh_bus::Bus;
-use mesh_bus::account::Account;
 use mesh_bus::verb::{AskError, ask, ask_within};
 use mesh_cli::refusals::Weight;
 use mesh_model::digest::Digest;
-use mesh_model::name::OperatorName;
 use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, StatusAnswer};
 use tokio::time::{Instant, sleep};
 
@@ -49,15 +47,8 @@ pub(crate) async fn hand_over(
     screen: &Screen,
 ) -> Result<ApplyAnswer, Failure> {
     let description = upload(bus, read, screen).await?;
-    let question = ApplyAsk { description, follows, by: operator(bus) };
+    let question = ApplyAsk { description, follows };
     Ok(ask_within(bus, PATIENCE, "mesh-controller.apply", &question).await?)
-}
-
-fn operator(bus: &Bus) -> Option<OperatorName> {
-    match bus.account() {
-        Account::Operator(name) => Some(name.clone()),
-        _ => None,
-    }
 }
 
 /// Says what came of it. The controller plans itself, and may know better what the machines hold.

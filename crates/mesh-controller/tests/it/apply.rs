@@ -96,13 +96,14 @@ async fn a_changed_setting_touches_that_module_alone() {
 #[tokio::test]
 async fn of_two_operators_one_is_told() {
     let control = Control::start().await;
+    let bob = control.bus.operator_named("bob").await;
     let first = control.apply(&Mesh::new(), None).await.unwrap();
     let (one, other) = (Mesh::titled("One"), Mesh::titled("Other"));
     control.hand_over(&one).await;
     control.hand_over(&other).await;
     let (one, other) = tokio::join!(
-        control.apply_as(&one, first.plan.as_ref(), "ada"),
-        control.apply_as(&other, first.plan.as_ref(), "bob"),
+        control.apply_as(&control.operator, &one, first.plan.as_ref()),
+        control.apply_as(&bob, &other, first.plan.as_ref()),
     );
     let (won, lost) = match (one, other) {
         (Ok(won), Err(lost)) => ((won, "ada"), lost),
@@ -114,6 +115,17 @@ async fn of_two_operators_one_is_told() {
     assert!(lost.message.contains(&format!("applied by {}", won.1)), "{}", lost.message);
     let never_seen = control.apply(&Mesh::titled("Third"), None).await.unwrap_err();
     assert_eq!(never_seen.code, "moved-on");
+    control.stop().await;
+}
+
+#[tokio::test]
+async fn who_applied_is_who_the_bus_says_it_was() {
+    let control = Control::start().await;
+    let mesh = Mesh::new();
+    control.hand_over(&mesh).await;
+    let claims = json!({"description": mesh.listing(), "by": "bob"});
+    let _: ApplyAnswer = ask(&control.operator, "mesh-controller.apply", &claims).await.unwrap();
+    assert_eq!(control.status().await.unwrap().plan.unwrap().by, "ada");
     control.stop().await;
 }
 
@@ -140,7 +152,7 @@ async fn a_dry_run_says_what_would_change_and_does_nothing() {
     let mesh = Mesh::new();
     control.hand_over(&mesh).await;
     let before = control.revisions().await;
-    let question = ApplyAsk { description: mesh.listing(), follows: None, by: None };
+    let question = ApplyAsk { description: mesh.listing(), follows: None };
     let dry: ApplyAnswer = ask(&control.operator, "mesh-controller.plan", &question).await.unwrap();
     assert_eq!((dry.effect, dry.follows, dry.changes.len()), (Effect::Planned, None, 2));
     assert_eq!(control.revisions().await, before);

@@ -24,6 +24,7 @@ pub(crate) struct Control {
     pub(crate) bus: Bus,
     /// A connection with all rights, to look with.
     pub(crate) eye: mesh_bus::Bus,
+    /// Who hands over and applies, where nothing else is said: `ada`.
     pub(crate) operator: mesh_bus::Bus,
     pub(crate) roster: Arc<Roster>,
     folder: TempDir,
@@ -35,7 +36,7 @@ impl Control {
     pub(crate) async fn start() -> Self {
         let bus = Bus::start().await;
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (eye, operator) = (bus.seat("mesh-controller").await, bus.operator().await);
+        let (eye, operator) = (bus.seat("mesh-controller").await, bus.operator_named("ada").await);
         let roster = roster(&bus, folder.path().to_owned()).await;
         let (stop, task) = (CancellationToken::new(), JoinSet::new());
         let mut control = Self { bus, eye, operator, roster, folder, stop, task };
@@ -111,18 +112,17 @@ impl Control {
         follows: Option<&Digest>,
     ) -> Result<ApplyAnswer, VerbError> {
         self.hand_over(mesh).await;
-        self.apply_as(mesh, follows, "ada").await
+        self.apply_as(&self.operator, mesh, follows).await
     }
 
     pub(crate) async fn apply_as(
         &self,
+        operator: &mesh_bus::Bus,
         mesh: &Mesh,
         follows: Option<&Digest>,
-        by: &str,
     ) -> Result<ApplyAnswer, VerbError> {
-        let by = Some(by.parse().expect("a name"));
-        let question = ApplyAsk { description: mesh.listing(), follows: follows.cloned(), by };
-        refusal(ask(&self.operator, "mesh-controller.apply", &question).await)
+        let question = ApplyAsk { description: mesh.listing(), follows: follows.cloned() };
+        refusal(ask(operator, "mesh-controller.apply", &question).await)
     }
 
     /// Waits until the bus says what the plan in effect says.

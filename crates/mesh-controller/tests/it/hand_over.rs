@@ -68,7 +68,7 @@ async fn what_is_not_what_it_says_is_refused() {
 #[tokio::test]
 async fn a_description_whose_files_were_not_handed_over_is_refused_by_name() {
     let control = Control::start().await;
-    let refused = control.apply_as(&Mesh::new(), None, "ada").await.unwrap_err();
+    let refused = control.apply_as(&control.operator, &Mesh::new(), None).await.unwrap_err();
     assert_eq!(refused.code, "missing-files");
     assert!(refused.message.contains("mesh.yaml"), "{}", refused.message);
     control.stop().await;

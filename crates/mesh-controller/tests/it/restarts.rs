@@ -95,7 +95,7 @@ async fn from_an_accepted_apply_to_the_assignment_takes_milliseconds() {
         control.hand_over(&mesh).await;
         let before = kv.get("cellar.notes").await.unwrap().map(|entry| entry.revision);
         let begun = Instant::now();
-        follows = control.apply_as(&mesh, follows.as_ref(), "ada").await.unwrap().plan;
+        follows = control.apply_as(&control.operator, &mesh, follows.as_ref()).await.unwrap().plan;
         let accepted = begun.elapsed();
         while kv.get("cellar.notes").await.unwrap().map(|entry| entry.revision) == before {}
         asked.push(accepted);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Timestamp, V1};
 use crate::digest::Digest;
-use crate::name::{ModuleName, NodeName, OperatorName, ServiceName};
+use crate::name::{ModuleName, NodeName, ServiceName};
 use crate::refusal::Refusal;
 
 /// How long a part of a file is, but for the last: in bytes.
@@ -79,9 +79,6 @@ pub struct ApplyAsk {
     /// For `apply`: the plan that was in effect when the operator looked; absent where there was none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub follows: Option<Digest>,
-    /// For `apply`: who applies.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub by: Option<OperatorName>,
 }
 
 /// What a description comes to.
