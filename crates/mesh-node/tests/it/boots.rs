@@ -141,7 +141,7 @@ async fn pins(bus: &testing::Bus, signing: &SigningKey) -> Service {
         async move {
             let body: Value = ask.read()?;
             Ok::<_, VerbError>(
-                json!({"v": 1, "node": ask.node, "recipient": body["recipient"], "verifying": verifying}),
+                json!({"v": 1, "node": ask.node()?, "recipient": body["recipient"], "verifying": verifying}),
             )
         }
     };
