@@ -23,7 +23,8 @@ use crate::jwt::{Answers, Export, Import, JetStream, Limits, Permissions};
 /// What `BUS` offers. It is wide, and limits nobody: the imports do.
 pub(crate) const EXPORTS: &[Export] = &[
     Export { subject: "$KV.>", answers: Answers::One },
-    Export { subject: "$JS.API.DIRECT.GET.>", answers: Answers::One },
+    Export { subject: "$JS.API.DIRECT.GET.*", answers: Answers::Many },
+    Export { subject: "$JS.API.DIRECT.GET.*.>", answers: Answers::One },
     Export { subject: "$JS.API.CONSUMER.CREATE.>", answers: Answers::One },
     Export { subject: "$JS.API.CONSUMER.DELETE.>", answers: Answers::One },
     Export { subject: "$JS.API.CONSUMER.MSG.NEXT.>", answers: Answers::Many },
@@ -61,6 +62,8 @@ pub enum Right {
     Write(Bucket, String),
     /// Get one key that fits a filter, knowing which.
     Get(Bucket, String),
+    /// Read all that is in a bucket, leaving nothing on the server.
+    Whole(Bucket),
     /// Watch all keys that fit a filter, by one consumer of a known name.
     Watch(Bucket, String, Usage),
     /// Ask a verb, under one's own name.
@@ -156,7 +159,8 @@ pub fn consumers_filter(provision: &ProvisionName) -> String {
 pub fn operator(reach: &OperatorReach) -> Vec<Right> {
     let bound = reach.providers.iter().map(Bucket::bound);
     let buckets = Bucket::fixed().into_iter().filter(|bucket| *bucket != Bucket::files()).chain(bound);
-    let mut rights: Vec<Right> = buckets.flat_map(|bucket| reads(bucket, ">")).collect();
+    let reads_all = |bucket: Bucket| [Right::Get(bucket.clone(), ">".to_owned()), Right::Whole(bucket)];
+    let mut rights: Vec<Right> = buckets.flat_map(reads_all).collect();
     rights.extend(OPERATOR_VERBS.iter().map(|verb| Right::Ask((*verb).to_owned())));
     rights.push(Right::AskAll("$SRV.>".to_owned()));
     rights
@@ -205,6 +209,7 @@ pub fn imports(account: &Account, rights: &[Right]) -> Vec<Import> {
         }
         Right::Write(bucket, filter) => vec![plain(bucket.subject(filter))],
         Right::Get(bucket, filter) => vec![plain(get_subject(bucket, filter))],
+        Right::Whole(bucket) => vec![plain(whole_subject(bucket))],
         Right::Ask(verb) => vec![ask_as(account, verb)],
         Right::AskAll(subject) => vec![plain(subject.clone())],
     };
@@ -220,6 +225,11 @@ fn ask_as(account: &Account, verb: &str) -> Import {
 
 pub(crate) fn get_subject(bucket: &Bucket, key: &str) -> String {
     format!("{OWN_API}.DIRECT.GET.{}.{}", bucket.stream(), bucket.subject(key))
+}
+
+/// Without a key in it, it opens the whole bucket.
+pub(crate) fn whole_subject(bucket: &Bucket) -> String {
+    format!("{OWN_API}.DIRECT.GET.{}", bucket.stream())
 }
 
 /// To make a consumer, to fetch by it, to take it away.

@@ -16,6 +16,8 @@ use crate::bucket::{Bucket, MAX_VALUE};
 use crate::client::{Bus, RequestError};
 use crate::grants;
 
+mod whole;
+
 const OPERATION: &str = "KV-Operation";
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 const SEQUENCE: &str = "Nats-Sequence";
@@ -273,13 +275,19 @@ impl Kv {
         KvError::Refused { doing, bucket: self.bucket.to_string(), key: key.to_owned(), why }
     }
 
+    fn denied(&self, doing: &'static str, key: &str) -> KvError {
+        let (bucket, key, account) =
+            (self.bucket.to_string(), key.to_owned(), self.bus.account().to_string());
+        KvError::Denied { doing, bucket, key, account }
+    }
+
     fn unanswered(&self, doing: &'static str, key: &str, source: RequestError) -> KvError {
-        let (bucket, key) = (self.bucket.to_string(), key.to_owned());
         match source {
-            RequestError::NoResponders { account, .. } | RequestError::Denied { account, .. } => {
-                KvError::Denied { doing, bucket, key, account }
+            RequestError::NoResponders { .. } | RequestError::Denied { .. } => self.denied(doing, key),
+            source => {
+                let (bucket, key) = (self.bucket.to_string(), key.to_owned());
+                KvError::Unknown { doing, bucket, key, source }
             }
-            source => KvError::Unknown { doing, bucket, key, source },
         }
     }
 }

@@ -3,40 +3,18 @@
 //! What is assigned is read again only when the plan has moved on: it is as long as the mesh is large.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use mesh_bus::account::Usage;
 use mesh_bus::kv::Entry;
-use mesh_bus::mirror::{Freshness, MirrorError};
 use mesh_bus::verb::ask;
-use mesh_bus::{Bucket, Bus, Mirror};
+use mesh_bus::{Bucket, Bus, Kv};
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
 use mesh_model::wire::{Applied, ProvisioningAsk, StatusAnswer, What};
 use serde::Deserialize;
-use thiserror::Error;
 
 use crate::exit::{Exit, Failure};
 use crate::provisioning;
 use crate::status::{Assigned, Placed, Status};
-
-/// How long a bucket may take to be read.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Why what is assigned could not be read.
-#[derive(Debug, Error)]
-enum LookError {
-    #[error("cannot read the bucket {bucket}")]
-    Bucket { bucket: Bucket, source: MirrorError },
-    #[error("the bucket {bucket} was not read within {} seconds", PATIENCE.as_secs())]
-    Slow { bucket: Bucket },
-}
-
-impl From<LookError> for Failure {
-    fn from(error: LookError) -> Self {
-        Self::new(error).exit(Exit::Unreachable)
-    }
-}
 
 /// Somebody who looks again and again.
 #[derive(Debug)]
@@ -91,14 +69,6 @@ async fn assigned(bus: &Bus) -> Result<Assigned, Failure> {
 
 /// All that a bucket holds, read once.
 pub(crate) async fn whole(bus: &Bus, bucket: &Bucket) -> Result<BTreeMap<String, Entry>, Failure> {
-    let mirror = Mirror::open(bus, bucket.clone(), ">", Usage::read());
-    let read = tokio::time::timeout(PATIENCE, mirror.ready()).await;
-    let fresh = mirror.freshness().borrow().clone();
-    match (read, fresh) {
-        (Ok(()), _) => Ok((*mirror.snapshot()).clone()),
-        (Err(_), Freshness::Stale(source)) => {
-            Err(LookError::Bucket { bucket: bucket.clone(), source }.into())
-        }
-        (Err(_), _) => Err(LookError::Slow { bucket: bucket.clone() }.into()),
-    }
+    let read = Kv::new(bus, bucket.clone()).whole().await;
+    read.map_err(|error| Failure::new(error).exit(Exit::Unreachable))
 }

@@ -107,6 +107,11 @@ fn no_row_opens_more_than_it_says() {
             ["$JS", "API", "DIRECT", "GET", stream, "$KV", bucket, ..] => {
                 assert_eq!(stream, format!("KV_{bucket}"));
             }
+            // The whole of a bucket is for operators alone.
+            ["$JS", "API", "DIRECT", "GET", stream] => {
+                assert!(stream.starts_with("KV_") && stream != "KV_mesh-controller_files");
+                assert!(!node.imports().contains(&import), "{}", import.subject);
+            }
             ["$JS", ..] => panic!("{} is not to be granted", import.subject),
             _ => {}
         }

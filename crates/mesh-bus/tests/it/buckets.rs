@@ -227,11 +227,52 @@ async fn an_operator_reads_all_buckets_but_files_and_writes_none() {
             assert!(matches!(read, Err(KvError::Denied { .. })), "{read:?}");
         } else {
             assert_eq!(read.unwrap().unwrap().value, "value");
-            let mirror = Mirror::open(&operator, bucket, ">", Usage::read());
-            mirror.ready().await;
-            assert_eq!(mirror.snapshot().len(), 1);
+            assert_eq!(kv.whole().await.unwrap().into_keys().collect::<Vec<_>>(), ["attic.notes"]);
         }
         let write = kv.put("attic.notes", "evil").await;
         assert!(matches!(write, Err(KvError::Denied { .. })), "{write:?}");
+    }
+}
+
+#[tokio::test]
+async fn two_that_read_a_whole_bucket_under_one_name_do_not_disturb_each_other() {
+    let bus = Bus::start().await;
+    let controller = bus.seat("mesh-controller").await;
+    let kv = Kv::new(&controller, Bucket::applied());
+    assert_eq!(kv.whole().await.unwrap().len(), 0);
+    let all = 1_234;
+    let puts = (0..all).map(|i| kv.put(format!("attic.m{i}"), format!("{i}")));
+    futures_util::future::try_join_all(puts).await.unwrap();
+    for i in 0..34 {
+        kv.delete(format!("attic.m{i}")).await.unwrap();
+    }
+    let operator = bus.operator().await;
+    let read = |bus: client::Bus| async move { Kv::new(&bus, Bucket::applied()).whole().await.unwrap() };
+    let again = futures_util::future::join_all((0..8).map(|_| bus.operator())).await;
+    let reads = futures_util::future::join_all(again.into_iter().chain([operator]).map(read)).await;
+    for held in reads {
+        assert_eq!(held.len(), all - 34);
+        assert_eq!(held["attic.m1233"].value, "1233");
+        assert!(!held.contains_key("attic.m33"), "a key that was deleted is not there");
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_read_whole_is_told_at_once() {
+    let bus = Bus::start().await;
+    let (node, operator) = (bus.node("attic", &NodeReach::default()).await, bus.operator().await);
+    for (who, bucket, account) in
+        [(&node, Bucket::applied(), "attic"), (&operator, Bucket::files(), "operator=local")]
+    {
+        let begun = Instant::now();
+        let refused = Kv::new(who, bucket.clone()).whole().await.unwrap_err();
+        let denied = KvError::Denied {
+            doing: "read",
+            bucket: bucket.to_string(),
+            key: ">".to_owned(),
+            account: account.to_owned(),
+        };
+        assert_eq!(refused, denied);
+        assert!(begun.elapsed() < Duration::from_millis(500), "it is told at once");
     }
 }

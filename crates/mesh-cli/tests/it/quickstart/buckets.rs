@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mesh_bus::account::{Account, Usage};
-use mesh_bus::{Authority, Bucket, Bus, Creds, FirstTry, Kv, Mirror};
+use mesh_bus::{Account, Authority, Bucket, Bus, Creds, FirstTry, Kv};
 use serde_json::Value;
 use time::OffsetDateTime;
 use tokio::runtime::Runtime;
@@ -66,9 +65,8 @@ impl Buckets {
     /// All that a bucket holds.
     pub(crate) fn whole(&self, bucket: &str) -> BTreeMap<String, Vec<u8>> {
         self.runtime.block_on(async {
-            let mirror = Mirror::open(&self.bus, named(bucket), ">", Usage::read());
-            mirror.ready().await;
-            mirror.snapshot().iter().map(|(key, entry)| (key.clone(), entry.value.to_vec())).collect()
+            let held = Kv::new(&self.bus, named(bucket)).whole().await.unwrap();
+            held.into_iter().map(|(key, entry)| (key, entry.value.to_vec())).collect()
         })
     }
 }
