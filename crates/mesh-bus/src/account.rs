@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use mesh_model::key::ModuleKey;
 use mesh_model::name::{NameError, NodeName, OperatorName, ProvisionName, SeatName};
 
 /// Somebody with an identity on the bus.
@@ -14,6 +15,8 @@ use mesh_model::name::{NameError, NodeName, OperatorName, ProvisionName, SeatNam
 pub enum Account {
     /// A node: an account of its own.
     Node(NodeName),
+    /// A module on a node, which has an account of its own beside the node's (`runs-as: own`).
+    Module(ModuleKey),
     /// A person who may apply: an account of their own.
     Operator(OperatorName),
     /// A seat: a user of `BUS`, since its program is trusted wholly.
@@ -38,6 +41,7 @@ impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Node(node) => write!(f, "{node}"),
+            Self::Module(ModuleKey { node, module }) => write!(f, "module={node}={module}"),
             Self::Operator(name) => write!(f, "operator={name}"),
             Self::Seat(seat) => write!(f, "seat={seat}"),
         }
@@ -49,6 +53,10 @@ impl FromStr for Account {
 
     fn from_str(text: &str) -> Result<Self, NameError> {
         Ok(match text.split_once('=') {
+            Some(("module", place)) => {
+                let (node, module) = place.split_once('=').unwrap_or((place, ""));
+                Self::Module(ModuleKey { node: node.parse()?, module: module.parse()? })
+            }
             Some(("operator", name)) => Self::Operator(name.parse()?),
             Some(("seat", seat)) => Self::Seat(seat.parse()?),
             _ => Self::Node(text.parse()?),

@@ -143,6 +143,17 @@ impl Authority {
         Ok(Creds::new(account.clone(), token, key))
     }
 
+    /// What a test connects with that sees and sets all that there is.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn creds_for_all(&self) -> Creds {
+        let key = UserKey::new();
+        let account = Account::Seat("test".parse().expect("it is a name"));
+        let permissions = Permissions::default();
+        let token = jwt::user(&self.bus, &key.public(), &account.to_string(), self.now(), None, &permissions);
+        Creds::new(account, token, key)
+    }
+
     /// What signs in as the system account, to hand accounts to the server.
     pub(crate) fn system_login(&self) -> (String, UserKey) {
         let key = UserKey::new();

@@ -96,7 +96,7 @@ pub enum CredsError {
     #[error("the credentials' token cannot be read")]
     Token,
     /// The token names nobody whom we know.
-    #[error("the credentials are for `{0}`, which is neither a node nor an operator nor a seat")]
+    #[error("the credentials are for `{0}`, which is no node, module, operator or seat")]
     Nobody(String),
 }
 

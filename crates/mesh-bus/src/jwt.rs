@@ -58,13 +58,53 @@ pub enum JetStream {
     None,
 }
 
-/// Subjects that a user of an account may use; empty lists leave the whole account open.
+/// Some subjects: those that are listed, or all but those.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Subjects {
+    listed: Vec<String>,
+    denied: Vec<String>,
+}
+
+impl Subjects {
+    /// All of the account's.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// These alone. The server takes an empty list for all: so none are all but all.
+    #[must_use]
+    pub fn only(listed: Vec<String>) -> Self {
+        match listed.is_empty() {
+            true => Self::all_but(vec![">".to_owned()]),
+            false => Self { listed, denied: Vec::new() },
+        }
+    }
+
+    /// All of the account's but these.
+    #[must_use]
+    pub fn all_but(denied: Vec<String>) -> Self {
+        Self { listed: Vec::new(), denied }
+    }
+
+    fn claim(&self) -> Value {
+        let mut claim = json!({});
+        for (name, subjects) in [("allow", &self.listed), ("deny", &self.denied)] {
+            if !subjects.is_empty() {
+                claim[name] = json!(subjects);
+            }
+        }
+        claim
+    }
+}
+
+/// Subjects that a user of an account may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Permissions {
     /// Subjects that it may publish to.
-    pub publish: Vec<String>,
+    pub publish: Subjects,
     /// Subjects that it may subscribe to.
-    pub subscribe: Vec<String>,
+    pub subscribe: Subjects,
 }
 
 /// A user whose tokens count no more, with the time (Unix seconds) up to which they do not.
@@ -129,10 +169,8 @@ pub fn user(
     until: Option<i64>,
     permissions: &Permissions,
 ) -> String {
-    let allow =
-        |subjects: &[String]| if subjects.is_empty() { json!({}) } else { json!({"allow": subjects}) };
     let nats = json!({
-        "pub": allow(&permissions.publish), "sub": allow(&permissions.subscribe),
+        "pub": permissions.publish.claim(), "sub": permissions.subscribe.claim(),
         "subs": -1, "data": -1, "payload": -1, "type": "user", "version": 2,
     });
     sign(account, user, name, at, until, nats)

@@ -61,7 +61,8 @@ impl Desired {
     pub fn of(plan: Option<&Plan>, joined: &Joined) -> Self {
         let nothing = BTreeMap::new();
         let assignments = plan.map_or(&nothing, |plan| &plan.assignments);
-        let operators = OperatorReach { providers: reach::providers(assignments) };
+        let operators =
+            OperatorReach { providers: reach::providers(assignments), ..OperatorReach::default() };
         let nodes = joined.nodes.iter().map(|node| Grants::of_node(node, &reach::node(node, assignments)));
         let operators = joined.operators.iter().map(|name| Grants::of_operator(name, &operators));
         let grants = nodes.chain(operators).map(|grants| (grants.account, grants.rights)).collect();

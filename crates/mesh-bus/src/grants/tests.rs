@@ -1,6 +1,9 @@
 //! Tests of the table: what it comes to, and what is never in it.
 
+use std::collections::BTreeSet;
+
 use insta::assert_snapshot;
+use mesh_model::digest::Digest;
 
 use super::*;
 

@@ -81,9 +81,12 @@ fn the_account_that_is_reached() {
 #[test]
 fn a_user_until_a_time() {
     let account = key(KeyPairType::Account, 2);
-    let permissions = Permissions { publish: vec!["a.>".to_owned()], subscribe: Vec::new() };
+    let permissions = Permissions {
+        publish: Subjects::only(vec!["a.>".to_owned()]),
+        subscribe: Subjects::all_but(vec!["b".to_owned()]),
+    };
     let token = super::user(&account, "UATTIC", "attic", 1_700_000_000, Some(1_700_003_600), &permissions);
-    assert_snapshot!(claims(&token), @r#"{"iat":1700000000,"iss":"ACATS5YOVB6ROX2WUNKGNQ2MP3GMXDMKSG2O4N5CLX3A6W4PZGZZIL2R","sub":"UATTIC","name":"attic","nats":{"pub":{"allow":["a.>"]},"sub":{},"subs":-1,"data":-1,"payload":-1,"type":"user","version":2},"exp":1700003600,"jti":"HCHAXKLKW2L3D52ZRCYPTQ7R5LC4KOKZGVOOWAZVNT3A2FXNXPEA"}"#);
+    assert_snapshot!(claims(&token), @r#"{"iat":1700000000,"iss":"ACATS5YOVB6ROX2WUNKGNQ2MP3GMXDMKSG2O4N5CLX3A6W4PZGZZIL2R","sub":"UATTIC","name":"attic","nats":{"pub":{"allow":["a.>"]},"sub":{"deny":["b"]},"subs":-1,"data":-1,"payload":-1,"type":"user","version":2},"exp":1700003600,"jti":"NXV2BRF3YUUFMF6YDJ7G4PBUTXDHJV4BWD3LML4BQWLTQJFAP7KQ"}"#);
 }
 
 #[test]

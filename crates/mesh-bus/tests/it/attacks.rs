@@ -26,7 +26,8 @@ const OWN_GET: &str =
 struct Scene {
     bus: Bus,
     attic: client::Bus,
-    controller: client::Bus,
+    /// Who may do everything.
+    all: client::Bus,
 }
 
 impl Scene {
@@ -34,16 +35,16 @@ impl Scene {
         let bus = Bus::start().await;
         let attic = bus.node("attic", &provider_reach()).await;
         let cellar = bus.node("cellar", &NodeReach::default()).await;
-        let controller = bus.seat("mesh-controller").await;
+        let all = bus.all().await;
         Kv::new(&attic, Bucket::applied()).put("attic.notes", "of attic").await.unwrap();
         Kv::new(&cellar, Bucket::applied()).put("cellar.notes", "of cellar").await.unwrap();
-        Kv::new(&controller, Bucket::registry()).put("secret", "of the provisioner").await.unwrap();
-        Kv::new(&controller, Bucket::assignments()).put("cellar.notes", "of the controller").await.unwrap();
-        Self { bus, attic, controller }
+        Kv::new(&all, Bucket::registry()).put("secret", "of the provisioner").await.unwrap();
+        Kv::new(&all, Bucket::assignments()).put("cellar.notes", "of the controller").await.unwrap();
+        Self { bus, attic, all }
     }
 
     async fn get(&self, bucket: Bucket, key: &str) -> String {
-        let entry = Kv::new(&self.controller, bucket).get(key).await.unwrap().expect("it is there");
+        let entry = Kv::new(&self.all, bucket).get(key).await.unwrap().expect("it is there");
         String::from_utf8(entry.value.to_vec()).unwrap()
     }
 
@@ -59,7 +60,7 @@ impl Scene {
     }
 
     async fn streams(&self) -> usize {
-        let answer = self.controller.nats().request("$JS.API.STREAM.NAMES", "".into()).await.unwrap();
+        let answer = self.all.nats().request("$JS.API.STREAM.NAMES", "".into()).await.unwrap();
         let answer: Value = serde_json::from_slice(&answer.payload).unwrap();
         answer["streams"].as_array().unwrap().len()
     }
@@ -100,7 +101,7 @@ fn provider_reach() -> NodeReach {
 async fn an_answer_cannot_be_sent_into_a_bucket_or_to_the_api() {
     let scene = Scene::set().await;
     let service =
-        Service::start(&scene.controller, &"mesh-vault".parse().unwrap(), "1.0.0", "a vault").await.unwrap();
+        Service::start(&scene.all, &"mesh-vault".parse().unwrap(), "1.0.0", "a vault").await.unwrap();
     service
         .answer("mesh-vault.secret.*", MAX_QUESTION, |_| async { Ok(json!({"from": "the vault"})) })
         .await
@@ -262,7 +263,7 @@ async fn listening_hears_nothing_of_others() {
     let scene = Scene::set().await;
     let mut all = scene.attic.nats().subscribe(">").await.unwrap();
     scene.attic.nats().flush().await.unwrap();
-    Kv::new(&scene.controller, Bucket::assignments()).put("cellar.notes", "of the controller").await.unwrap();
+    Kv::new(&scene.all, Bucket::assignments()).put("cellar.notes", "of the controller").await.unwrap();
     // Its own question is heard, and its answer.
     Kv::new(&scene.attic, Bucket::applied()).put("attic.notes", "of attic").await.unwrap();
     let mut heard = Vec::new();
@@ -278,7 +279,7 @@ async fn what_is_pushed_at_a_verb_or_a_bucket_is_not_acted_on() {
     let scene = Scene::set().await;
     let (acted, mut seen) = tokio::sync::mpsc::unbounded_channel();
     let service =
-        Service::start(&scene.controller, &"mesh-controller".parse().unwrap(), "1.0.0", "…").await.unwrap();
+        Service::start(&scene.all, &"mesh-controller".parse().unwrap(), "1.0.0", "…").await.unwrap();
     for verb in ["mesh-controller.apply", "mesh-controller.enroll.*"] {
         let acted = acted.clone();
         let handler = move |ask: verb::Ask| {
@@ -296,7 +297,7 @@ async fn what_is_pushed_at_a_verb_or_a_bucket_is_not_acted_on() {
         "$JS.API.STREAM.DELETE.KV_postgres_bound",
     ];
     // The server pushes at nobody who listens with a wildcard alone, as verbs do: so somebody else listens too.
-    let mut raw = scene.controller.nats().subscribe(apply).await.unwrap();
+    let mut raw = scene.all.nats().subscribe(apply).await.unwrap();
     for target in targets {
         let filter = "$KV.mesh-provisioner_applied.attic.>";
         let _ = scene.ask(&format!("bus.API.CONSUMER.DELETE.{APPLIED}.attic-read"), "").await;
@@ -348,7 +349,7 @@ async fn a_node_that_is_removed_is_out_at_once_and_stays_out() {
 #[tokio::test]
 async fn a_wildcard_for_a_key_brings_nothing_of_others() {
     let scene = Scene::set().await;
-    let files = Kv::new(&scene.controller, Bucket::files());
+    let files = Kv::new(&scene.all, Bucket::files());
     files.put(format!("{}.0", Digest::of(b"of attic")), "of attic").await.unwrap();
     files.put(format!("{}.0", Digest::of(b"of cellar")), "of cellar").await.unwrap();
     let own = format!("$KV.mesh-controller_files.{}", Digest::of(b"of attic"));

@@ -41,10 +41,10 @@ fn provider_of(module: &str, provision: &str, answers: Answered) -> NodeReach {
 async fn a_change_of_another_account_is_seen_within_milliseconds() {
     let bus = Bus::start().await;
     let node = bus.node("attic", &NodeReach::default()).await;
-    let controller = bus.seat("mesh-controller").await;
+    let all = bus.all().await;
     let mut mirror = Mirror::open(&node, Bucket::assignments(), "attic.>", Usage::read());
     mirror.ready().await;
-    let kv = Kv::new(&controller, Bucket::assignments());
+    let kv = Kv::new(&all, Bucket::assignments());
     let mut times = Vec::new();
     for i in 0..200 {
         let begun = Instant::now();
@@ -94,8 +94,8 @@ async fn a_node_writes_reads_and_deletes_its_own_keys() {
 async fn values_may_be_as_long_as_the_contract_says_and_no_longer() {
     let bus = Bus::start().await;
     let node = bus.node("attic", &NodeReach::default()).await;
-    let controller = bus.seat("mesh-controller").await;
-    let kv = Kv::new(&controller, Bucket::assignments());
+    let all = bus.all().await;
+    let kv = Kv::new(&all, Bucket::assignments());
     // The limit counts the subject and the headers too.
     let long = vec![b'x'; MAX_VALUE - 1024];
     kv.put("attic.notes", long.clone()).await.unwrap();
@@ -120,8 +120,8 @@ async fn values_may_be_as_long_as_the_contract_says_and_no_longer() {
 async fn a_whole_state_of_many_keys_is_read() {
     let bus = Bus::start().await;
     let node = bus.node("attic", &NodeReach::default()).await;
-    let controller = bus.seat("mesh-controller").await;
-    let kv = Kv::new(&controller, Bucket::assignments());
+    let all = bus.all().await;
+    let kv = Kv::new(&all, Bucket::assignments());
     let puts = futures_util::stream::iter(0..1234).map(|i| kv.put(format!("attic.m{i}"), format!("{i}")));
     let puts: Vec<_> = puts.buffer_unordered(32).collect().await;
     assert!(puts.iter().all(Result::is_ok));
@@ -174,12 +174,12 @@ async fn a_provider_on_several_nodes_answers_its_own_consumers_alone() {
 #[tokio::test]
 async fn a_node_gets_the_files_of_its_assignments() {
     let bus = Bus::start().await;
-    let controller = bus.seat("mesh-controller").await;
+    let all = bus.all().await;
     let digest = Digest::of(b"content");
     let reach = NodeReach { files: BTreeSet::from([digest.clone()]), ..NodeReach::default() };
     let node = bus.node("attic", &reach).await;
     for part in 0..2 {
-        Kv::new(&controller, Bucket::files()).put(format!("{digest}.{part}"), "content").await.unwrap();
+        Kv::new(&all, Bucket::files()).put(format!("{digest}.{part}"), "content").await.unwrap();
         let got = Kv::new(&node, Bucket::files()).get(format!("{digest}.{part}")).await.unwrap();
         assert_eq!(got.unwrap().value, "content");
     }
@@ -189,21 +189,18 @@ async fn a_node_gets_the_files_of_its_assignments() {
 #[tokio::test]
 async fn buckets_are_made_once_and_set_right() {
     let bus = Bus::start().await;
-    let controller = bus.seat("mesh-controller").await;
-    Kv::new(&controller, Bucket::registry()).put("secret", "kept").await.unwrap();
+    let all = bus.all().await;
+    Kv::new(&all, Bucket::registry()).put("secret", "kept").await.unwrap();
     // Somebody has changed a setting: rollups are what must never be allowed.
     let broken = serde_json::json!({"name": "KV_mesh-provisioner_registry", "subjects": ["$KV.mesh-provisioner_registry.>"],
         "storage": "file", "max_msgs_per_subject": 1, "allow_rollup_hdrs": true, "allow_direct": true, "deny_delete": true,
         "discard": "new", "max_bytes": -1, "num_replicas": 1, "retention": "limits"});
     let update = "$JS.API.STREAM.UPDATE.KV_mesh-provisioner_registry";
-    controller.nats().request(update, broken.to_string().into()).await.unwrap();
+    all.nats().request(update, broken.to_string().into()).await.unwrap();
     for _ in 0..2 {
-        bucket::ensure(&controller, &Bucket::fixed()).await.unwrap();
-        let info = controller
-            .nats()
-            .request("$JS.API.STREAM.INFO.KV_mesh-provisioner_registry", "".into())
-            .await
-            .unwrap();
+        bucket::ensure(&all, &Bucket::fixed()).await.unwrap();
+        let info =
+            all.nats().request("$JS.API.STREAM.INFO.KV_mesh-provisioner_registry", "".into()).await.unwrap();
         let info: serde_json::Value = serde_json::from_slice(&info.payload).unwrap();
         let config = &info["config"];
         assert_eq!(config["allow_rollup_hdrs"], false);
@@ -211,16 +208,16 @@ async fn buckets_are_made_once_and_set_right() {
         assert_eq!(config["max_msg_size"], 512 * 1024);
         assert_eq!(config["max_msgs_per_subject"], 1);
     }
-    assert_eq!(Kv::new(&controller, Bucket::registry()).get("secret").await.unwrap().unwrap().value, "kept");
+    assert_eq!(Kv::new(&all, Bucket::registry()).get("secret").await.unwrap().unwrap().value, "kept");
 }
 
 #[tokio::test]
 async fn an_operator_reads_all_buckets_but_files_and_writes_none() {
     let bus = Bus::start().await;
     let operator = bus.operator().await;
-    let controller = bus.seat("mesh-controller").await;
+    let all = bus.all().await;
     for bucket in Bucket::fixed() {
-        Kv::new(&controller, bucket.clone()).put("attic.notes", "value").await.unwrap();
+        Kv::new(&all, bucket.clone()).put("attic.notes", "value").await.unwrap();
         let kv = Kv::new(&operator, bucket.clone());
         let read = kv.get("attic.notes").await;
         if bucket == Bucket::files() {
@@ -237,8 +234,8 @@ async fn an_operator_reads_all_buckets_but_files_and_writes_none() {
 #[tokio::test]
 async fn two_that_read_a_whole_bucket_under_one_name_do_not_disturb_each_other() {
     let bus = Bus::start().await;
-    let controller = bus.seat("mesh-controller").await;
-    let kv = Kv::new(&controller, Bucket::applied());
+    let all = bus.all().await;
+    let kv = Kv::new(&all, Bucket::applied());
     assert_eq!(kv.whole().await.unwrap().len(), 0);
     let all = 1_234;
     let puts = (0..all).map(|i| kv.put(format!("attic.m{i}"), format!("{i}")));

@@ -42,10 +42,10 @@ async fn a_kill_under_writers_loses_no_acknowledged_write() {
     }
     stop.store(true, Ordering::Relaxed);
     let acknowledged = writers.join_all().await;
-    let controller = bus.seat("mesh-controller").await;
+    let all = bus.all().await;
     for (key, last) in acknowledged {
         let last = last.expect("something was acknowledged");
-        let held = Kv::new(&controller, Bucket::applied()).get(&key).await.unwrap().unwrap();
+        let held = Kv::new(&all, Bucket::applied()).get(&key).await.unwrap().unwrap();
         let held: u64 = std::str::from_utf8(&held.value).unwrap().parse().unwrap();
         assert!(held >= last, "{key} holds {held}, and {last} was acknowledged");
     }
@@ -55,8 +55,8 @@ async fn a_kill_under_writers_loses_no_acknowledged_write() {
 async fn a_mirror_goes_on_and_misses_nothing() {
     let bus = Bus::start().await;
     let node = bus.node("attic", &NodeReach::default()).await;
-    let controller = bus.seat("mesh-controller").await;
-    let kv = Kv::new(&controller, Bucket::assignments());
+    let all = bus.all().await;
+    let kv = Kv::new(&all, Bucket::assignments());
     kv.put("attic.stays", "1").await.unwrap();
     kv.put("attic.goes", "1").await.unwrap();
     let mut mirror = Mirror::open(&node, Bucket::assignments(), "attic.>", Usage::read());
@@ -94,7 +94,7 @@ async fn a_snapshot_is_not_changed_in_the_hands_of_who_holds_it() {
 async fn a_service_may_be_there_before_the_bus() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::open(&folder.path().join("keys"), time::OffsetDateTime::now_utc).unwrap();
-    let creds = authority.creds(&"seat=mesh-controller".parse().unwrap()).unwrap();
+    let creds = authority.creds_for_all();
     // Below those that the system hands out by itself: nobody takes it in between.
     let mut ports = (20_000..30_000)
         .map(|port| 20_000 + (port + u16::try_from(std::process::id() % 10_000).unwrap()) % 10_000);

@@ -19,9 +19,8 @@ fn authority(folder: &Path) -> Arc<Authority> {
     Arc::new(Authority::open(&folder.join("keys"), OffsetDateTime::now_utc).unwrap())
 }
 
-async fn controller(server: &Server, authority: &Authority) -> Bus {
-    let creds = authority.creds(&Account::Seat("mesh-controller".parse().unwrap())).unwrap();
-    Bus::connect(server.url(), &creds, FirstTry::Fails).await.unwrap()
+async fn all(server: &Server, authority: &Authority) -> Bus {
+    Bus::connect(server.url(), &authority.creds_for_all(), FirstTry::Fails).await.unwrap()
 }
 
 #[tokio::test]
@@ -31,7 +30,7 @@ async fn it_comes_back_at_the_same_place_with_what_it_held_and_leaves_no_process
     for i in 0..3 {
         let authority = authority(folder.path());
         let server = Server::start(config(folder.path()), &authority).await.unwrap();
-        let bus = controller(&server, &authority).await;
+        let bus = all(&server, &authority).await;
         bucket::ensure(&bus, &Bucket::fixed()).await.unwrap();
         let kv = Kv::new(&bus, Bucket::registry());
         if i > 0 {
@@ -180,7 +179,7 @@ async fn its_files_are_for_us_alone_and_its_log_has_no_key() {
     let folder = tempfile::tempdir().unwrap();
     let authority = authority(folder.path());
     let server = Server::start(config(folder.path()), &authority).await.unwrap();
-    controller(&server, &authority).await;
+    all(&server, &authority).await;
     server.stop().await;
     let mode = |path: &str| std::fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777;
     for file in

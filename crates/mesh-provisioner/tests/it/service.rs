@@ -61,10 +61,10 @@ async fn answers(bus: &mesh_bus::Bus) {
 #[tokio::test]
 async fn the_registry_is_written_once_and_heals() {
     let bus = Bus::start().await;
-    let controller = bus.seat("mesh-controller").await;
-    let kv = Kv::new(&controller, Bucket::registry());
+    let all = bus.all().await;
+    let kv = Kv::new(&all, Bucket::registry());
     let seat = Seat::start(&bus, Duration::from_secs(3600)).await;
-    answers(&controller).await;
+    answers(&all).await;
     let first = kv.get("secret").await.unwrap().unwrap();
     assert_eq!(first.value, serde_json::to_vec(&table()[1]).unwrap());
     seat.stop().await;
@@ -72,7 +72,7 @@ async fn the_registry_is_written_once_and_heals() {
     kv.put("weather", "{}").await.unwrap();
     kv.put("port", "{}").await.unwrap();
     let seat = Seat::start(&bus, Duration::from_millis(50)).await;
-    answers(&controller).await;
+    answers(&all).await;
     assert_eq!(kv.get("weather").await.unwrap(), None);
     assert_ne!(kv.get("port").await.unwrap().unwrap().value, "{}");
     assert_eq!(kv.get("secret").await.unwrap().unwrap(), first, "what is right is left alone");

@@ -178,7 +178,7 @@ async fn what_somebody_broke_heals_and_what_cannot_be_read_stops_nothing() {
         until("it is published", async || home.record("cellar.notes.db").await.filter(|r| r.why.is_none()))
             .await;
 
-    let controller = home.bus.seat("mesh-controller").await;
+    let controller = home.bus.all().await;
     let (assignments, credentials) =
         (Kv::new(&controller, Bucket::assignments()), Kv::new(&controller, Bucket::credentials()));
     assignments.put("cellar.notes", "{\"v\":9}").await.unwrap();

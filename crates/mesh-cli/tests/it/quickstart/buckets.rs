@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mesh_bus::{Account, Authority, Bucket, Bus, Creds, FirstTry, Kv};
+use mesh_bus::{Authority, Bucket, Bus, Creds, FirstTry, Kv};
 use serde_json::Value;
 use time::OffsetDateTime;
 use tokio::runtime::Runtime;
@@ -22,11 +22,10 @@ impl Home {
         Buckets::open(self, &Creds::from_text(&creds).unwrap())
     }
 
-    /// Its buckets, as its controller has them: with the keys in the state folder.
-    pub(crate) fn as_controller(&self) -> Buckets {
+    /// Its buckets, as whoever has the keys in the state folder can have them.
+    pub(crate) fn as_anybody(&self) -> Buckets {
         let authority = Authority::open(&self.state().join("keys"), OffsetDateTime::now_utc).unwrap();
-        let seat = Account::Seat("mesh-controller".parse().unwrap());
-        Buckets::open(self, &authority.creds(&seat).unwrap())
+        Buckets::open(self, &authority.creds_for_all())
     }
 
     /// Where its bus is.

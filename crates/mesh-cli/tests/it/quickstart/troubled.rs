@@ -68,7 +68,7 @@ fn an_assignment_that_cannot_be_read_is_told_and_changes_nothing() {
     let home = Home::quickstart();
     home.up();
     let (before, mut browser) = (home.services(), home.browser());
-    let buckets = home.as_controller();
+    let buckets = home.as_anybody();
     let good = buckets.value("mesh-controller_assignments", "cellar.notes");
     buckets.put("mesh-controller_assignments", "cellar.notes", "{\"v\": 1, \"digest\": true}".to_owned());
     until("it is told", || {
