@@ -29,9 +29,16 @@ pub(crate) struct Fields<'n> {
     place: &'static Place,
     entries: &'n [Entry],
     span: Range<usize>,
+    /// The keys that one which is not known is surely meant to be.
+    meant: Vec<&'static str>,
 }
 
 impl<'n> Fields<'n> {
+    /// Whether a key may say something else than what can be read of it: it is misspelt somewhere, or here twice.
+    pub(crate) fn unsure(&self, key: &str) -> bool {
+        self.meant.contains(&key) || self.entries.iter().any(|entry| entry.key == key && entry.again)
+    }
+
     /// What stands behind a key; none where it is left out.
     pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         debug_assert!(self.place.keys.iter().any(|known| known.name == key), "`{key}` is in the table");
@@ -88,12 +95,14 @@ impl<'a> Reading<'a> {
     /// A map with the keys of a place. Nothing is an empty one.
     pub(crate) fn place<'n>(&mut self, node: &'n Node, place: &'static Place) -> Option<Fields<'n>> {
         let entries = self.entries(node, place.what)?;
+        let mut meant = Vec::new();
         for entry in entries {
             if !place.keys.iter().any(|key| key.name == entry.key) {
                 self.unknown_key(entry, place);
+                meant.extend(nearest(&entry.key, place.keys.iter().map(|key| key.name)));
             }
         }
-        Some(Fields { place, entries, span: first_line(self.source, &node.span) })
+        Some(Fields { place, entries, span: first_line(self.source, &node.span), meant })
     }
 
     fn unknown_key(&mut self, entry: &Entry, place: &'static Place) {
@@ -141,6 +150,15 @@ impl<'a> Reading<'a> {
     pub(crate) fn text(&mut self, node: &Node, what: &str) -> Option<Text> {
         let scalar = self.scalar(node, what)?;
         Some(Text::new(&self.source.text, scalar, &node.span))
+    }
+
+    /// A text that says where something is on the machine: no path from wherever a program happens to be started.
+    pub(crate) fn place_on_the_machine(&mut self, node: &Node, what: &str) -> Option<Text> {
+        let text = self.text(node, what)?;
+        if text.faults.is_empty() && text.begins().is_some_and(|begins| !begins.starts_with('/')) {
+            self.bad_value(node, what, "a whole path, like `/srv/x` or `${dir.NAME}/x`");
+        }
+        Some(text)
     }
 
     /// A list of texts with placeholders.
@@ -204,16 +222,15 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// What has to be there and is not.
-    pub(crate) fn missing(&mut self, fields: &Fields<'_>, key: &str, span: &Range<usize>, help: String) {
-        // A word that is nearly the key has been refused already, and is the cause.
-        let others = fields.entries.iter().map(|entry| entry.key.as_str());
-        let unknown = others.filter(|other| !fields.place.keys.iter().any(|known| known.name == *other));
-        let keys = || fields.place.keys.iter().map(|key| key.name);
-        if unknown.into_iter().any(|other| nearest(other, keys()) == Some(key)) {
+    /// What has to be there and is not: one of these keys.
+    pub(crate) fn missing(&mut self, fields: &Fields<'_>, keys: &[&str], span: &Range<usize>, help: String) {
+        // A word that is nearly one of the keys has been refused already, and is the cause.
+        if keys.iter().any(|key| fields.unsure(key)) {
             return;
         }
-        self.refuse(Code::BadValue, span, format!("{} has to say `{key}`", fields.place.what), help);
+        let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let message = format!("{} has to say {}", fields.place.what, keys.join(" or "));
+        self.refuse(Code::BadValue, span, message, help);
     }
 }
 

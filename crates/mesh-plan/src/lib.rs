@@ -26,6 +26,7 @@ mod assignments;
 mod beside;
 mod catalog;
 mod decode;
+mod meant;
 mod model;
 mod nearest;
 mod ports;

@@ -19,8 +19,12 @@ pub struct MeshFile {
     pub mesh: Option<MeshName>,
     /// The machines.
     pub nodes: BTreeMap<NodeName, Machine>,
-    /// What was meant as a node's name and is none: refused once, not again wherever it is used.
+    /// What was meant as the name of a node or a module and is none: refused once, not again wherever it is used.
     pub misnamed: BTreeSet<String>,
+    /// The sections that may say something else than what could be read of them.
+    pub unsure: BTreeSet<&'static str>,
+    /// What was meant as a module in a section and is the name of none.
+    pub strangers: Vec<(&'static str, String)>,
     /// What runs where.
     pub assign: Vec<Assign>,
     /// Settings.
@@ -40,6 +44,8 @@ pub struct Machine {
     pub address: Option<String>,
     /// The range for its `auto` ports.
     pub ports: RangeInclusive<u16>,
+    /// Whether an address that was written has been refused.
+    pub unsure: bool,
 }
 
 /// A module and the nodes that it runs on.
@@ -49,6 +55,8 @@ pub struct Assign {
     pub module: At<ModuleName>,
     /// The nodes.
     pub nodes: Vec<At<NodeName>>,
+    /// Whether a node that was written has been refused.
+    pub unsure: bool,
 }
 
 /// Settings of a module, on one node or on all.
@@ -62,6 +70,8 @@ pub struct Settings {
     pub node: Option<NodeName>,
     /// The settings, as they were written.
     pub values: Vec<(At<String>, Node)>,
+    /// Whether what was written has been refused as a whole.
+    pub unsure: bool,
 }
 
 /// Who answers a need.

@@ -20,6 +20,7 @@ use crate::description::{
     Catalog, Description, Facts, MANIFEST_LIMIT, MESH_LIMIT, manifest_of, manifest_path,
 };
 use crate::manifest::{Manifest, Provision};
+use crate::meant::Meant;
 use crate::mesh::MeshFile;
 use crate::source::Source;
 use crate::text::Text;
@@ -36,6 +37,8 @@ pub(crate) struct Model<'a> {
     pub(crate) mesh: MeshFile,
     /// Whether `mesh.yaml` could be read to its end.
     pub(crate) mesh_read: bool,
+    /// What its misspelt names are surely meant to be.
+    pub(crate) meant: Meant,
     pub(crate) modules: BTreeMap<ModuleName, Module>,
     /// What runs where, with where `mesh.yaml` says so.
     pub(crate) runs: BTreeMap<ModuleKey, Range<usize>>,
@@ -76,12 +79,8 @@ impl<'a> Model<'a> {
         facts: &'a Facts,
     ) -> (Self, Vec<Refusal>) {
         let mut refusals = Vec::new();
-        let (source, root) = tree(description, "mesh.yaml", None, MESH_LIMIT, &mut refusals);
-        let mut reading = Reading::new(&source);
-        let mesh_read = root.is_some();
-        let mesh = root.map(|root| decode::mesh::read(&mut reading, &root)).unwrap_or_default();
-        refusals.append(&mut reading.refusals);
         let mut modules = BTreeMap::new();
+        let mut misnamed = BTreeSet::new();
         for path in description.files.keys() {
             if let Some(folder) = manifest_of(path) {
                 match folder.parse::<ModuleName>() {
@@ -89,10 +88,19 @@ impl<'a> Model<'a> {
                         let module = module(description, path, &name, &mut refusals);
                         modules.insert(name, module);
                     }
-                    Err(error) => refusals.push(misnamed(path, folder, &error)),
+                    Err(error) => {
+                        refusals.push(refused_folder(path, folder, &error));
+                        misnamed.insert(folder.to_owned());
+                    }
                 }
             }
         }
+        let (source, root) = tree(description, "mesh.yaml", None, MESH_LIMIT, &mut refusals);
+        let mut reading = Reading::new(&source);
+        let mesh_read = root.is_some();
+        let mesh = root.map(|root| decode::mesh::read(&mut reading, &root, misnamed)).unwrap_or_default();
+        refusals.append(&mut reading.refusals);
+        let meant = Meant::of(&mesh, &modules, catalog);
         let mut model = Self {
             description,
             catalog,
@@ -100,6 +108,7 @@ impl<'a> Model<'a> {
             source,
             mesh,
             mesh_read,
+            meant,
             modules,
             runs: BTreeMap::new(),
             nodes_of: BTreeMap::new(),
@@ -146,6 +155,11 @@ impl<'a> Model<'a> {
         self.nodes_of.get(module).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Whether `nodes` surely does not have a node.
+    pub(crate) fn is_no_node(&self, node: &NodeName) -> bool {
+        !self.mesh.nodes.contains_key(node) && !self.mesh.unsure.contains("nodes")
+    }
+
     pub(crate) fn address(&self, node: &NodeName) -> Option<&String> {
         self.mesh.nodes.get(node)?.address.as_ref()
     }
@@ -166,7 +180,7 @@ impl<'a> Model<'a> {
     }
 }
 
-fn misnamed(path: &str, folder: &str, error: &mesh_model::name::NameError) -> Refusal {
+fn refused_folder(path: &str, folder: &str, error: &mesh_model::name::NameError) -> Refusal {
     let message = error.to_string();
     let (message, help) = message.split_once(": ").unwrap_or((&message, ""));
     let source = Source::new(path.to_owned(), None, String::new());

@@ -10,6 +10,7 @@ pub(crate) mod circles;
 pub(crate) mod contributions;
 pub(crate) mod fields;
 pub(crate) mod images;
+pub(crate) mod lines;
 pub(crate) mod paths;
 pub(crate) mod placeholders;
 pub(crate) mod providers;
@@ -38,7 +39,10 @@ pub(crate) const RULES: &[Rule] = &[
     paths::check,
     paths::files_that_are_not_there,
     images::not_built,
+    images::from_nothing,
     images::without_target,
+    lines::settings,
+    lines::collected,
 ];
 
 /// What works, but is surely not meant.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mesh_model::placeholder::{FaultKind, Placeholder, Template};
+use mesh_model::placeholder::{FaultKind, Part, Placeholder, Template};
 
 use crate::yaml::{Places, Scalar};
 
@@ -74,6 +74,21 @@ impl Text {
             places: Vec::new(),
             faults: Vec::new(),
         }
+    }
+
+    /// What it begins with, as far as that is written; none where it begins with a placeholder.
+    pub(crate) fn begins(&self) -> Option<&str> {
+        match self.template.parts.first() {
+            Some(Part::Text(text)) => Some(text),
+            Some(Part::Placeholder(_)) => None,
+            None => Some(""),
+        }
+    }
+
+    /// All that it says, where there is no placeholder in it.
+    pub(crate) fn literal(&self) -> Option<&str> {
+        let whole = self.faults.is_empty() && self.template.parts.len() <= 1;
+        self.begins().filter(|_| whole)
     }
 
     /// Its placeholders, each with where it stands in the file.

@@ -53,6 +53,13 @@ impl Spot {
         matches!(self, Self::File | Self::Env | Self::Service(_))
     }
 
+    /// Whether every placeholder of what is written here is of a kind that is known here.
+    pub(crate) fn allows(self, input: &Input) -> bool {
+        let kinds = self.kinds();
+        let mut used = of_input(input).into_iter().flat_map(|text| text.template.placeholders());
+        used.all(|placeholder| kinds.contains(&placeholder.reference.kind()))
+    }
+
     /// The kinds that are known here.
     pub(crate) fn kinds(self) -> Vec<Kind> {
         match self {

@@ -6,7 +6,7 @@
 
 mod places;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use mesh_model::refusal::Code;
@@ -70,6 +70,8 @@ pub struct Entry {
     pub span: Range<usize>,
     /// What stands behind it.
     pub value: Node,
+    /// Whether it is here again, with something else behind it: that has been refused, and is left out.
+    pub again: bool,
 }
 
 /// What is wrong with a text as YAML.
@@ -138,36 +140,27 @@ struct Open {
 
 enum OpenKind {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, keys: Keys, key: Option<Key> },
+    Map { entries: Vec<Entry>, places: KeyPlaces, key: Option<(String, Range<usize>)> },
 }
 
-/// The keys of a map so far: looked through where they are few, as nearly always.
+/// Which entry of a map has a key: looked through where they are few, as nearly always, and kept beside where not.
 #[derive(Default)]
-struct Keys {
-    few: Vec<String>,
-    many: HashSet<String>,
-}
+struct KeyPlaces(HashMap<String, usize>);
 
-impl Keys {
+impl KeyPlaces {
     const FEW: usize = 16;
 
-    /// Adds one; returns whether it is new.
-    fn insert(&mut self, key: &str) -> bool {
-        if self.few.iter().any(|known| known == key) {
-            return false;
-        }
-        if self.few.len() < Self::FEW {
-            self.few.push(key.to_owned());
-            return true;
-        }
-        self.many.insert(key.to_owned())
+    fn find(&self, entries: &[Entry], key: &str) -> Option<usize> {
+        let few = entries.iter().take(Self::FEW).position(|entry| entry.key == key);
+        few.or_else(|| self.0.get(key).copied())
     }
-}
 
-struct Key {
-    text: String,
-    span: Range<usize>,
-    twice: bool,
+    /// Takes note of the key of the next entry.
+    fn note(&mut self, entries: &[Entry], key: &str) {
+        if entries.len() >= Self::FEW {
+            self.0.insert(key.to_owned(), entries.len());
+        }
+    }
 }
 
 struct Builder<'a> {
@@ -222,7 +215,10 @@ impl<'a> Builder<'a> {
             }
             Event::MappingStart(anchor, tag) => {
                 refuse_marks(anchor, tag.is_some(), &span)?;
-                self.open(span, OpenKind::Map { entries: Vec::new(), keys: Keys::default(), key: None })
+                self.open(
+                    span,
+                    OpenKind::Map { entries: Vec::new(), places: KeyPlaces::default(), key: None },
+                )
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 self.close(&span);
@@ -262,9 +258,8 @@ impl<'a> Builder<'a> {
                 "text is UTF-8 without NUL, everywhere",
             ));
         }
-        if let Some(Open { kind: OpenKind::Map { keys, key: key @ None, .. }, .. }) = self.stack.last_mut() {
-            let twice = !keys.insert(&text);
-            *key = Some(Key { text, span, twice });
+        if let Some(Open { kind: OpenKind::Map { key: key @ None, .. }, .. }) = self.stack.last_mut() {
+            *key = Some((text, span));
             return Ok(());
         }
         let null = style == Style::Plain && matches!(text.as_str(), "" | "~" | "null");
@@ -312,17 +307,19 @@ impl<'a> Builder<'a> {
         match self.stack.last_mut().map(|open| &mut open.kind) {
             None => self.root = Some(node),
             Some(OpenKind::List(items)) => items.push(node),
-            Some(OpenKind::Map { entries, key, .. }) => {
-                let Some(key) = key.take() else { return };
-                if key.twice {
+            Some(OpenKind::Map { entries, places, key }) => {
+                let Some((key, span)) = key.take() else { return };
+                if let Some(first) = places.find(entries, &key) {
+                    entries[first].again = true;
                     self.faults.push(fault(
                         Code::DuplicateName,
-                        key.span,
-                        format!("`{}` is here twice", key.text),
+                        span,
+                        format!("`{key}` is here twice"),
                         "keep one of the two, or give one another name",
                     ));
                 } else {
-                    entries.push(Entry { key: key.text, span: key.span, value: node });
+                    places.note(entries, &key);
+                    entries.push(Entry { key, span, value: node, again: false });
                 }
             }
         }

@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::str::FromStr;
 
-use mesh_model::name::{FieldName, FilePath, ModuleName};
+use mesh_model::name::{FieldName, FilePath, ModuleName, SeatName};
 use mesh_model::refusal::Code;
 use mesh_model::wire::{Alphabet, OnChange, SecretSpec};
 use serde_json::Value as Json;
 
 use super::{Fields, Reading, as_boolean, as_integer, shown};
 use crate::manifest::{Content, File, Input, Manifest, Names, Need, Port, Setting, SettingType};
-use crate::nearest::nearest;
 use crate::shape;
 use crate::text::{At, Text};
 use crate::yaml::{Entry, Node, Scalar, Style, Value};
@@ -27,20 +26,17 @@ pub(crate) fn read(reading: &mut Reading<'_>, root: &Node, name: ModuleName) -> 
     };
     for entry in fields.entries {
         let known = shape::MANIFEST.keys.iter().find(|key| key.name == entry.key);
-        let Some(known) = known else {
-            let keys = shape::MANIFEST.keys.iter().map(|key| key.name);
-            manifest.unsure.extend(nearest(&entry.key, keys));
-            continue;
-        };
+        let Some(known) = known else { continue };
         manifest.sections.insert(known.name, entry.span.clone());
         section(reading, &entry.value, known.name, &mut manifest);
-        if names(&manifest, known.name) < written(&entry.value) {
+        if entry.again || names(&manifest, known.name) < written(&entry.value) {
             manifest.unsure.insert(known.name);
         }
     }
+    manifest.unsure.extend(&fields.meant);
     if fields.get("module").is_none() {
         let help = format!("add a first line: `module: {}`", manifest.name);
-        reading.missing(&fields, "module", &(0..0), help);
+        reading.missing(&fields, &["module"], &(0..0), help);
     }
     manifest
 }
@@ -60,12 +56,26 @@ fn section(reading: &mut Reading<'_>, node: &Node, key: &str, manifest: &mut Man
         "provides" => manifest.provides = map(reading, node, "`provides`", provides::provision),
         "images" => manifest.images = images(reading, node),
         "seats" => {
-            let items = reading.items(node, "`seats`");
-            manifest.seats = items.iter().filter_map(|item| reading.named(item, "a seat")).collect();
+            manifest.seats = seats(reading, node);
         }
         "runs-as" => manifest.runs_as_own = reading.word(node, "`runs-as`", &["own"]).is_some(),
         _ => {}
     }
+}
+
+fn seats(reading: &mut Reading<'_>, node: &Node) -> Vec<At<SeatName>> {
+    let mut seats: Vec<At<SeatName>> = Vec::new();
+    for item in reading.items(node, "`seats`") {
+        let Some(seat) = reading.named::<SeatName>(item, "a seat") else { continue };
+        if seats.iter().any(|known| known.value == seat.value) {
+            let message = format!("`{}` is here twice", seat.value);
+            let help = "keep one of the two";
+            reading.refuse_name(Code::DuplicateName, &seat.span, seat.value.as_str(), message, help);
+        } else {
+            seats.push(seat);
+        }
+    }
+    seats
 }
 
 /// How many names stand in a section.
@@ -134,6 +144,7 @@ fn module(reading: &mut Reading<'_>, node: &Node, folder: &ModuleName) {
 }
 
 fn setting(reading: &mut Reading<'_>, entry: &Entry) -> Option<Setting> {
+    let before = reading.refusals.len();
     let fields = reading.place(&entry.value, &shape::SETTING)?;
     let kind = match fields.get("type") {
         None => SettingType::String,
@@ -144,8 +155,9 @@ fn setting(reading: &mut Reading<'_>, entry: &Entry) -> Option<Setting> {
             _ => SettingType::List,
         },
     };
-    let mut unsure = false;
     let default = match fields.get("default") {
+        // Which type it is to have cannot be told.
+        _ if fields.unsure("type") => None,
         None => None,
         Some(node) => match setting_value(node, kind) {
             Some(value) => Some(value),
@@ -154,12 +166,12 @@ fn setting(reading: &mut Reading<'_>, entry: &Entry) -> Option<Setting> {
                     format!("the setting `{}` is {}, not {}", entry.key, kind.as_str(), shown(node));
                 let help = format!("write a default that is {}, or another `type`", kind.as_str());
                 reading.refuse_name(Code::BadSetting, &node.span, &entry.key, message, help);
-                unsure = true;
                 None
             }
         },
     };
     let required = fields.get("required").is_some_and(|node| reading.boolean(node, "`required`"));
+    let unsure = entry.again || reading.refusals.len() > before;
     Some(Setting { kind, default, required, unsure })
 }
 
@@ -219,16 +231,16 @@ fn dir(reading: &mut Reading<'_>, entry: &Entry) -> Option<bool> {
 }
 
 fn need(reading: &mut Reading<'_>, entry: &Entry) -> Option<Need> {
+    let before = reading.refusals.len();
     let fields = reading.place(&entry.value, &shape::NEED)?;
     let provision = match fields.get("provision") {
         Some(node) => reading.named(node, "`provision`"),
         None => {
             let help = format!("say what it needs: `{}: {{provision: postgres-database}}`", entry.key);
-            reading.missing(&fields, "provision", &entry.span, help);
+            reading.missing(&fields, &["provision"], &entry.span, help);
             None
         }
     };
-    let before = reading.refusals.len();
     let mut with = Names::new();
     if let Some(node) = fields.get("with") {
         for entry in reading.entries(node, "`with`").unwrap_or_default() {
@@ -239,7 +251,8 @@ fn need(reading: &mut Reading<'_>, entry: &Entry) -> Option<Need> {
             }
         }
     }
-    Some(Need { provision, with: sorted(with), unsure: reading.refusals.len() > before })
+    let unsure = entry.again || reading.refusals.len() > before;
+    Some(Need { provision, with: sorted(with), unsure })
 }
 
 /// A field of a contribution: numbers and truth values stay what they are.
@@ -269,7 +282,12 @@ fn items(reading: &mut Reading<'_>, entry: &Entry) -> Option<Vec<Text>> {
 
 fn file(reading: &mut Reading<'_>, entry: &Entry) -> Option<File> {
     let fields = reading.place(&entry.value, &shape::FILE)?;
-    let verbatim = fields.get("verbatim").is_some_and(|node| reading.boolean(node, "`verbatim`"));
+    let verbatim = fields.get("verbatim").is_some_and(|node| {
+        reading.boolean(node, "`verbatim`");
+        as_boolean(node) != Some(false)
+    });
+    // Where that cannot be read, nothing in the file is refused for want of it.
+    let verbatim = verbatim || fields.unsure("verbatim");
     let content = content(reading, &fields, entry, verbatim);
     let mode = fields.get("mode").and_then(|node| mode(reading, node));
     let word = fields.get("on_change").and_then(|node| reading.word(node, "`on_change`", shape::ON_CHANGE));
@@ -295,7 +313,7 @@ fn content(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry, verbat
         (None, None) => {
             let help =
                 "say what is in it with `content`, or which file it is made from with `from`".to_owned();
-            reading.missing(fields, "content", &entry.span, help);
+            reading.missing(fields, &["content", "from"], &entry.span, help);
             None
         }
         (Some(_), Some(_)) => {
@@ -330,7 +348,7 @@ fn images(reading: &mut Reading<'_>, node: &Node) -> BTreeMap<String, At<Option<
             Some(node) => reading.named(node, "`containerfile`"),
             None => {
                 let help = "say what it is built from: `{containerfile: Containerfile}`".to_owned();
-                reading.missing(&fields, "containerfile", &entry.span, help);
+                reading.missing(&fields, &["containerfile"], &entry.span, help);
                 None
             }
         };

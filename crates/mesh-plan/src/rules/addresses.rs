@@ -16,6 +16,9 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
     placeholders(model, &mut why);
     for (node, why) in why {
         let machine = &model.mesh.nodes[&node];
+        if machine.unsure {
+            continue;
+        }
         let message = format!("`{node}` has no address, and {why}");
         let help = format!("say where the other nodes reach it: `{node}: {{address: 192.168.1.10}}`");
         let mut refusal = model.source.refuse(Code::MissingAddress, &machine.span, message, help);

@@ -39,7 +39,7 @@ pub(crate) fn unknown(
 /// `unknown-node`: one that `nodes` does not have.
 pub(crate) fn unknown_nodes(model: &Model<'_>, out: &mut Vec<Refusal>) {
     for assign in &model.mesh.assign {
-        for node in assign.nodes.iter().filter(|node| !model.mesh.nodes.contains_key(&node.value)) {
+        for node in assign.nodes.iter().filter(|node| model.is_no_node(&node.value)) {
             let message =
                 format!("`{}` is assigned to `{}`, which is not in `nodes`", assign.module.value, node.value);
             let mut refusal = unknown_node(model, node.value.as_str(), &node.span, message);

@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::nearest::{advice, nearest};
 use crate::scope::{Scope, Unresolved};
 use crate::text::At;
+use crate::texts::Spot;
 
 /// What each need hands over, for each module on each node.
 pub(crate) type Contributions = BTreeMap<ModuleKey, BTreeMap<LocalName, Map<String, Value>>>;
@@ -110,8 +111,11 @@ impl<'a> One<'a, '_> {
     fn value(&self, field: &FieldName, take: &Take, out: &mut Vec<Refusal>) -> Option<(Value, Range<usize>)> {
         let provider = ModuleKey { node: self.from.node.clone(), module: self.from.module.clone() };
         let (value, span) = match (self.need.value.with.get(field), &take.default) {
+            // What may not stand there has been refused for that.
+            (Some(input), _) if !Spot::With.allows(&input.value) => return None,
             (Some(input), _) => (Scope::of(self.model, self.key).input(&input.value), &input.span),
-            (None, Some(input)) if !take.required => {
+            // A default that does not fit has been refused where it is written.
+            (None, Some(input)) if !take.required && !self.made.unsure => {
                 let scope =
                     Scope { consumer: Some((self.key, self.local)), ..Scope::of(self.model, &provider) };
                 (scope.input(input), &self.need.span)

@@ -171,7 +171,11 @@ impl Check<'_, '_> {
         let reference = &placeholder.reference;
         let list = match reference {
             Reference::Config(name) => {
-                self.module.manifest.config.get(name).is_some_and(|at| at.value.kind == SettingType::List)
+                let setting = &self.module.manifest.config.get(name)?.value;
+                if setting.unsure {
+                    return None;
+                }
+                setting.kind == SettingType::List
             }
             Reference::Collected(_) | Reference::Shell(_) | Reference::Environment(_) => true,
             _ => false,

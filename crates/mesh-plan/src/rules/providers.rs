@@ -49,6 +49,12 @@ impl<'m> Providers<'m> {
     fn able(&self, provision: &ProvisionName) -> &[Provider] {
         self.by.get(provision).map(Vec::as_slice).unwrap_or_default()
     }
+
+    /// Whether one that would provide it may be meant to run: then what is wrong with that is the cause.
+    fn may_run(&self, model: &Model<'_>, provision: &ProvisionName) -> bool {
+        let Would { idle, shipped } = &self.would[provision];
+        idle.iter().chain(shipped).any(|module| model.meant.runs(module))
+    }
 }
 
 impl<'m> Would<'m> {
@@ -113,7 +119,7 @@ fn bound_need<'m>(
         out.push(assign::unknown(model, binding.module.as_str(), &binding.span, message));
         return None;
     };
-    if let Some(node) = binding.node.as_ref().filter(|node| !model.mesh.nodes.contains_key(*node)) {
+    if let Some(node) = binding.node.as_ref().filter(|node| model.is_no_node(node)) {
         let message = format!("`bind` is about `{}` on `{node}`, which is not in `nodes`", binding.module);
         out.push(assign::unknown_node(model, node.as_str(), &binding.span, message));
     }
@@ -147,6 +153,8 @@ fn can_answer(
         None => format!("`{at}` cannot provide `{provision}`: there is no module `{module}`"),
         Some(found) if !provides && !found.manifest.sure("provides") => return false,
         Some(_) if !provides => format!("`{at}` does not provide `{provision}`"),
+        // Where it is assigned to has been refused.
+        Some(_) if !model.runs.contains_key(&key) && model.meant.runs(module) => return false,
         Some(_) if !model.runs.contains_key(&key) => {
             let (consumer, local) = (&binding.module, &binding.local);
             format!(
@@ -184,8 +192,9 @@ fn only(
     let able = providers.able(&provision.value);
     let (code, message, help) = match able {
         [one] => return Some(one.clone()),
-        [] if !providers.sure => return None,
+        [] if !providers.sure || providers.may_run(model, &provision.value) => return None,
         [] => nobody(key, local, &provision.value, providers),
+        _ if model.meant.binds(&key.module, local) => return None,
         many => ambiguous(key, local, &provision.value, many),
     };
     let module = model.module(&key.module);

@@ -23,7 +23,7 @@ pub(crate) fn unknown_targets(model: &Model<'_>, out: &mut Vec<Refusal>) {
             let message = format!("`config` is for `{}`, and there is no such module", settings.module);
             out.push(assign::unknown(model, settings.module.as_str(), &settings.span, message));
         }
-        if let Some(node) = settings.node.as_ref().filter(|node| !model.mesh.nodes.contains_key(*node)) {
+        if let Some(node) = settings.node.as_ref().filter(|node| model.is_no_node(node)) {
             let message =
                 format!("`config` is for `{}` on `{node}`, which is not in `nodes`", settings.module);
             out.push(assign::unknown_node(model, node.as_str(), &settings.span, message));
@@ -75,6 +75,8 @@ fn said<'m>(model: &'m Model<'_>, of: &'m Settings, out: &mut Vec<Refusal>) -> O
         };
         match setting_value(node, setting.value.kind) {
             Some(value) => drop(said.values.insert(known.clone(), value)),
+            // Its type may be another one.
+            None if setting.value.unsure => said.refused.push(known.as_str()),
             None => {
                 let kind = setting.value.kind.as_str();
                 let message =
@@ -133,7 +135,7 @@ fn missing(
         let refused = said.iter().any(|said| said.refused.contains(&name.as_str()));
         // A default that was refused is no reason to ask for a value.
         let unsure = !setting.value.required && setting.value.unsure;
-        if values.contains_key(name) || refused || unsure {
+        if values.contains_key(name) || refused || unsure || model.meant.sets(&key.module) {
             continue;
         }
         let why =

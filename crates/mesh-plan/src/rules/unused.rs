@@ -10,9 +10,10 @@ use crate::model::{Model, Module};
 
 /// `unused-module`: one that is assigned nowhere.
 pub(crate) fn modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    let assigned: BTreeSet<_> = model.mesh.assign.iter().map(|assign| &assign.module.value).collect();
+    let assigned = model.mesh.assign.iter().filter(|assign| !assign.nodes.is_empty());
+    let assigned: BTreeSet<_> = assigned.map(|assign| &assign.module.value).collect();
     for (name, module) in &model.modules {
-        if model.mesh_read && !assigned.contains(name) {
+        if model.mesh_read && !assigned.contains(name) && !model.meant.runs(name) {
             let span = module.manifest.sections.get("module").cloned().unwrap_or(0..0);
             let message = format!("`{name}` is assigned to no node");
             let help = format!("add to `assign` in mesh.yaml: `{name}: NODE`");
@@ -59,7 +60,11 @@ pub(crate) fn settings_of_nobody(model: &Model<'_>, out: &mut Vec<Refusal>) {
         let nodes = model.nodes_of(&settings.module);
         let known = settings.node.as_ref().is_none_or(|node| model.mesh.nodes.contains_key(node));
         let runs = settings.node.as_ref().map_or(!nodes.is_empty(), |node| nodes.contains(node));
-        if model.modules.contains_key(&settings.module) && known && !runs {
+        if model.modules.contains_key(&settings.module)
+            && known
+            && !runs
+            && !model.meant.runs(&settings.module)
+        {
             let place = settings.node.as_ref().map_or("anywhere".to_owned(), |node| format!("on `{node}`"));
             let message = format!("these settings are for `{}`, which does not run {place}", settings.module);
             let help = "assign it there, or take the settings out".to_owned();

@@ -1,11 +1,12 @@
 //! Reads what a manifest provides.
 
+use mesh_model::filter::plain;
 use mesh_model::name::FieldName;
 use mesh_model::refusal::Code;
 
 use super::super::Reading;
 use super::{input, make, map};
-use crate::manifest::{Gives, Pattern, Provision, Take};
+use crate::manifest::{Gives, Input, Pattern, Provision, Take};
 use crate::nearest::advice;
 use crate::shape;
 use crate::yaml::{Entry, Node};
@@ -15,13 +16,13 @@ pub(super) fn provision(reading: &mut Reading<'_>, entry: &Entry) -> Option<Prov
     let before = reading.refusals.len();
     let fields = reading.place(&entry.value, &shape::PROVISION)?;
     let answers = match fields.get("answers") {
-        Some(node) => reading.text(node, "`answers`"),
+        Some(node) => reading.place_on_the_machine(node, "`answers`"),
         None => {
             let help = format!(
                 "say where its provisioner writes its answers: `answers: \"${{dir.answers}}/{}.json\"`",
                 entry.key
             );
-            reading.missing(&fields, "answers", &entry.span, help);
+            reading.missing(&fields, &["answers"], &entry.span, help);
             None
         }
     };
@@ -55,7 +56,22 @@ fn take(reading: &mut Reading<'_>, entry: &Entry) -> Option<Take> {
     let default = fields.get("default").and_then(|node| input(reading, node, "`default`"));
     let required = fields.get("required").is_some_and(|node| reading.boolean(node, "`required`"));
     let pattern = fields.get("pattern").and_then(|node| pattern(reading, node));
+    if let (Some(default), Some(pattern), Some(node)) = (&default, &pattern, fields.get("default")) {
+        fits(reading, node, default, pattern);
+    }
     Some(Take { default, required, pattern })
+}
+
+/// A default that never fits is the provider's fault, and told once: no consumer could do anything about it.
+fn fits(reading: &mut Reading<'_>, node: &Node, default: &Input, pattern: &Pattern) {
+    let text = match default {
+        Input::Plain(value) => plain(value),
+        Input::Text(text) => text.literal().map(str::to_owned),
+    };
+    let Some(text) = text.filter(|text| !pattern.regex.is_match(text)) else { return };
+    let message = format!("the default `{text}` does not fit the pattern `{}`", pattern.text);
+    let help = "write a default that fits the pattern as a whole, or another pattern";
+    reading.refuse_name(Code::BadContribution, &node.span, &text, message, help);
 }
 
 fn pattern(reading: &mut Reading<'_>, node: &Node) -> Option<Pattern> {
@@ -81,6 +97,12 @@ fn give(reading: &mut Reading<'_>, entry: &Entry) -> Option<Gives> {
     let fields = reading.place(&entry.value, &shape::GIVE)?;
     let secret = fields.get("secret").is_some_and(|node| reading.boolean(node, "`secret`"));
     let (length, alphabet) = make(reading, &fields);
+    let lost = ["length", "alphabet"].into_iter().filter(|key| fields.get(key).is_some());
+    for key in lost.filter(|_| !secret && !fields.unsure("secret")) {
+        let message = format!("the field `{}` has `{key}`, which is for a secret, and is none", entry.key);
+        let help = format!("say `secret: true` too, or take `{key}` out");
+        reading.refuse_name(Code::BadValue, &fields.span(key), &entry.key, message, help);
+    }
     match (fields.get("from"), secret) {
         (Some(_), true) => {
             let message = format!("the field `{}` is both `secret` and `from`", entry.key);

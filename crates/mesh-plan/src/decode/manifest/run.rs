@@ -29,7 +29,8 @@ fn service(reading: &mut Reading<'_>, entry: &Entry) -> Option<Service> {
     let texts = |reading: &mut Reading<'_>, key: &str| {
         fields.get(key).map(|node| reading.texts(node, &format!("`{key}`"))).unwrap_or_default()
     };
-    let (exec, args, mounts) = (texts(reading, "exec"), texts(reading, "args"), texts(reading, "mounts"));
+    let (exec, args) = (texts(reading, "exec"), texts(reading, "args"));
+    let mounts = fields.get("mounts").map(|node| mounts(reading, node)).unwrap_or_default();
     let image = fields.get("image").and_then(|node| reading.text(node, "`image`"));
     program(reading, &fields, entry);
     let prepare = fields.get("prepare").map(|node| prepare(reading, node)).unwrap_or_default();
@@ -53,15 +54,32 @@ fn program(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry) {
     match (fields.get("exec"), fields.get("image")) {
         (None, None) => {
             let help = "say what is run: `exec: [program, argument]`, or `image: name`".to_owned();
-            reading.missing(fields, "exec", &entry.span, help);
+            reading.missing(fields, &["exec", "image"], &entry.span, help);
         }
         (Some(_), Some(_)) => {
             let message = format!("the service `{}` has both `exec` and `image`", entry.key);
             let help = "keep one of the two; what the image is to run goes into `args`";
             reading.refuse_name(Code::BadValue, &fields.span("image"), &entry.key, message, help);
         }
-        (Some(exec), None) => empty(reading, exec),
+        (Some(exec), None) => {
+            empty(reading, exec);
+            of_an_image(reading, fields, entry);
+        }
         (None, Some(_)) => {}
+    }
+}
+
+/// What only an image has is not dropped where there is none.
+fn of_an_image(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry) {
+    let lost = ["args", "mounts"].into_iter().filter(|key| fields.get(key).is_some());
+    for key in lost.filter(|_| !fields.unsure("image")) {
+        let message =
+            format!("the service `{}` has `{key}`, which is for an `image`, and has none", entry.key);
+        let help = match key {
+            "args" => "put the arguments behind the program in `exec`",
+            _ => "take it out: a program sees the machine's own folders",
+        };
+        reading.refuse_name(Code::BadValue, &fields.span(key), &entry.key, message, help);
     }
 }
 
@@ -70,6 +88,11 @@ fn empty(reading: &mut Reading<'_>, node: &Node) {
     if matches!(&node.value, crate::yaml::Value::List(items) if items.is_empty()) {
         reading.bad_value(node, "`exec`", "a program with its arguments");
     }
+}
+
+fn mounts(reading: &mut Reading<'_>, node: &Node) -> Vec<Text> {
+    let items = reading.items(node, "`mounts`");
+    items.iter().filter_map(|item| reading.place_on_the_machine(item, "a folder of `mounts`")).collect()
 }
 
 fn prepare(reading: &mut Reading<'_>, node: &Node) -> Vec<Prepare> {
@@ -83,11 +106,11 @@ fn prepare(reading: &mut Reading<'_>, node: &Node) -> Vec<Prepare> {
             }
             None => {
                 let help = "say what is run: `exec: [program, argument]`".to_owned();
-                reading.missing(&fields, "exec", &fields.span("exec"), help);
+                reading.missing(&fields, &["exec"], &fields.span("exec"), help);
                 continue;
             }
         };
-        let creates = fields.get("creates").and_then(|node| reading.text(node, "`creates`"));
+        let creates = fields.get("creates").and_then(|node| reading.place_on_the_machine(node, "`creates`"));
         out.push(Prepare { exec, creates });
     }
     out
@@ -112,15 +135,29 @@ fn env(reading: &mut Reading<'_>, node: &Node) -> IndexMap<String, Text> {
 fn health(reading: &mut Reading<'_>, node: &Node) -> Option<Health> {
     let fields = reading.place(node, &shape::HEALTH)?;
     match (fields.get("http"), fields.get("tcp"), fields.get("exec")) {
-        (Some(node), None, None) => reading.text(node, "`http`").map(Health::Http),
-        (None, Some(node), None) => reading.text(node, "`tcp`").map(Health::Tcp),
+        (Some(node), None, None) => {
+            let url = reading.text(node, "`http`")?;
+            if !url.faults.is_empty() || may_be_asked(&url) {
+                return Some(Health::Http(url));
+            }
+            reading.bad_value(node, "`http`", "a URL with its port, like `http://127.0.0.1:${port.NAME}/`");
+            None
+        }
+        (None, Some(node), None) => {
+            let address = reading.text(node, "`tcp`")?;
+            if !address.faults.is_empty() || may_be_connected(&address) {
+                return Some(Health::Tcp(address));
+            }
+            reading.bad_value(node, "`tcp`", "a port or `host:port`, like `${port.NAME}`");
+            None
+        }
         (None, None, Some(node)) => {
             empty(reading, node);
             Some(Health::Exec(reading.texts(node, "`exec`")))
         }
         (None, None, None) => {
             let help = "say how: `http: URL`, `tcp: PORT` or `exec: [program]`".to_owned();
-            reading.missing(&fields, "http", &fields.span("http"), help);
+            reading.missing(&fields, &["http", "tcp", "exec"], &fields.span("http"), help);
             None
         }
         _ => {
@@ -129,4 +166,33 @@ fn health(reading: &mut Reading<'_>, node: &Node) -> Option<Health> {
             None
         }
     }
+}
+
+/// Whether a node can ask it how it is: by HTTP, as far as that is written out.
+fn may_be_asked(url: &Text) -> bool {
+    const START: &str = "http://";
+    match (url.literal(), url.begins()) {
+        (Some(whole), _) => whole.strip_prefix(START).is_some_and(|rest| {
+            let host = rest.split('/').next().unwrap_or_default();
+            is_host_and_port(host)
+        }),
+        (None, Some(begins)) => begins.starts_with(START) || START.starts_with(begins),
+        (None, None) => true,
+    }
+}
+
+/// Whether it can be a port of this machine, or a host with a port.
+fn may_be_connected(address: &Text) -> bool {
+    match (address.literal(), address.begins()) {
+        (Some(whole), _) => is_port(whole) || is_host_and_port(whole),
+        (None, begins) => !begins.is_some_and(|begins| begins.contains('/')),
+    }
+}
+
+fn is_host_and_port(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && !host.contains('/') && is_port(port))
+}
+
+fn is_port(text: &str) -> bool {
+    text.parse::<u16>().is_ok_and(|port| port > 0)
 }

@@ -151,13 +151,13 @@ impl Check<'_, '_> {
         let nodes = self.model.nodes_of(&access.module);
         let here = self.model.nodes_of(&self.module.manifest.name);
         let module = &access.module;
+        // Where it is assigned to has been refused.
+        if self.model.meant.runs(module) {
+            return None;
+        }
         let stuck = here.iter().find(|node| self.model.access_node(node, access).is_none())?;
         let places: Vec<String> = nodes.iter().map(|node| format!("{module}@{node}")).collect();
         Some(match (&access.node, nodes.is_empty()) {
-            // A module that is assigned to nodes which are not there has been refused for those.
-            (_, true) if self.model.mesh.assign.iter().any(|assign| assign.module.value == *module) => {
-                return None;
-            }
             (_, true) => {
                 let message = format!("`${{access.{access}}}`: `{module}` runs nowhere");
                 let help = format!("add to `assign` in mesh.yaml: `{module}: {stuck}`");

@@ -1,0 +1,99 @@
+//! A list that `lines` writes has no item with a line break in it: that would be two items to whoever reads them.
+
+use std::collections::BTreeSet;
+
+use mesh_model::filter::Filter;
+use mesh_model::key::ModuleKey;
+use mesh_model::name::{CollectionName, ModuleName, NodeName};
+use mesh_model::placeholder::{Placeholder, Reference};
+use mesh_model::refusal::{Code, Refusal};
+use serde_json::Value;
+
+use crate::model::Model;
+use crate::scope::Scope;
+
+fn breaks(text: &str) -> bool {
+    text.contains(['\n', '\r'])
+}
+
+/// `bad-placeholder`: a setting that is written as lines, and is a list with such an item.
+pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    for (key, settings) in &model.settings {
+        let broken = |value: &Value| {
+            let mut items = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+            items.position(breaks)
+        };
+        let broken = settings.iter().filter_map(|(name, value)| Some((name, broken(value)?)));
+        for (name, item) in broken {
+            let module = model.module(&key.module);
+            for (_, text, source) in module.texts() {
+                let written = text.placeholders().filter(|(placeholder, _)| is_written(placeholder));
+                let written = written.filter(|(placeholder, _)| {
+                    matches!(&placeholder.reference, Reference::Config(setting) if setting == name)
+                });
+                for (_, place) in written {
+                    let message = format!(
+                        "item {} of the setting `{name}` of {} holds a line break, so `lines` cannot write it",
+                        item + 1,
+                        key.at()
+                    );
+                    let help =
+                        "take the line break out of the setting, or write the list with `json`".to_owned();
+                    let mut refusal = source.refuse(Code::BadPlaceholder, place, message, help);
+                    refusal.node = Some(key.node.clone());
+                    refusal.name = Some(name.to_string());
+                    out.push(refusal);
+                }
+            }
+        }
+    }
+}
+
+/// `bad-value`: an item of a collection that a module on the same node writes as lines.
+pub(crate) fn collected(model: &Model<'_>, out: &mut Vec<Refusal>) {
+    for (name, module) in &model.modules {
+        for (collection, items) in &module.manifest.contributes {
+            for node in model.nodes_of(name) {
+                let key = ModuleKey { node: node.clone(), module: name.clone() };
+                let scope = Scope::of(model, &key);
+                let broken = |text: &&crate::text::Text| scope.text(text).is_ok_and(|text| breaks(&text));
+                for item in items.value.iter().filter(broken) {
+                    let Some(reader) = reader(model, node, collection) else { continue };
+                    let message = format!(
+                        "this item of `{collection}` holds a line break, and `{reader}` on `{node}` writes an item a line"
+                    );
+                    let help = "make it several items, one for each line".to_owned();
+                    let mut refusal = module.source.refuse(Code::BadValue, &item.span, message, help);
+                    refusal.node = Some(node.clone());
+                    refusal.name = Some(collection.to_string());
+                    out.push(refusal);
+                }
+            }
+        }
+    }
+}
+
+/// A module on a node that writes a collection as lines.
+fn reader<'m>(model: &'m Model<'_>, node: &NodeName, collection: &CollectionName) -> Option<&'m ModuleName> {
+    let here: BTreeSet<&ModuleName> =
+        model.runs.keys().filter(|key| key.node == *node).map(|key| &key.module).collect();
+    let reads = |name: &&ModuleName| {
+        let mut placeholders =
+            model.module(name).texts().flat_map(|(_, text, _)| text.template.placeholders());
+        placeholders.any(|placeholder| is_written(placeholder) && is_of(&placeholder.reference, collection))
+    };
+    here.into_iter().find(reads)
+}
+
+fn is_written(placeholder: &Placeholder) -> bool {
+    placeholder.filters.first() == Some(&Filter::Lines)
+}
+
+fn is_of(reference: &Reference, collection: &CollectionName) -> bool {
+    match reference {
+        Reference::Collected(name) | Reference::Shell(name) | Reference::Environment(name) => {
+            name == collection
+        }
+        _ => false,
+    }
+}
