@@ -15,6 +15,7 @@ use crate::client::{Bus, RequestError};
 
 mod survey;
 
+pub(crate) use survey::{Latest, latest};
 pub use survey::{bound, keys, purge};
 
 /// The longest value, in bytes.
@@ -27,16 +28,28 @@ const MIB: i64 = 1024 * 1024;
 pub struct Bucket {
     name: String,
     max_bytes: i64,
+    written_by: Writers,
+}
+
+/// Whose writes a bucket takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Writers {
+    /// One seat's alone: many at a time, each behind the seat's fence.
+    ASeat,
+    /// Nodes'. The controller prunes what no plan knows, behind its fence.
+    Nodes,
+    /// Those of whoever holds a seat, or wants it: the lease is what every fence follows from.
+    Holders,
 }
 
 macro_rules! buckets {
-    ($($(#[$doc:meta])* $function:ident = $name:literal, $mib:literal MiB;)+) => {
+    ($($(#[$doc:meta])* $function:ident = $name:literal, $mib:literal MiB, $writers:ident;)+) => {
         impl Bucket {
             $(
                 $(#[$doc])*
                 #[must_use]
                 pub fn $function() -> Self {
-                    Self { name: $name.to_owned(), max_bytes: $mib * MIB }
+                    Self { name: $name.to_owned(), max_bytes: $mib * MIB, written_by: Writers::$writers }
                 }
             )+
 
@@ -51,32 +64,32 @@ macro_rules! buckets {
 
 buckets! {
     /// Which domain answers which kind: `<kind>`.
-    registry = "mesh-provisioner_registry", 1 MiB;
+    registry = "mesh-provisioner_registry", 1 MiB, ASeat;
     /// What is needed, and whether it is met: `<node>.<module>.<kind>.<name>`.
-    needs = "mesh-provisioner_needs", 256 MiB;
+    needs = "mesh-provisioner_needs", 256 MiB, Nodes;
     /// What a node has rendered and started: `<node>.<module>`.
-    applied = "mesh-provisioner_applied", 256 MiB;
+    applied = "mesh-provisioner_applied", 256 MiB, Nodes;
     /// The items of collections: `<node>.<collection>.<contributor>`.
-    collect = "mesh-provisioner_collect", 256 MiB;
+    collect = "mesh-provisioner_collect", 256 MiB, Nodes;
     /// What a node is to run: `<node>.<module>`.
-    assignments = "mesh-controller_assignments", 1024 MiB;
+    assignments = "mesh-controller_assignments", 1024 MiB, ASeat;
     /// Settings: `<node>.<module>`.
-    config = "mesh-controller_config", 256 MiB;
+    config = "mesh-controller_config", 256 MiB, ASeat;
     /// The plan that holds: `current`.
-    plan = "mesh-controller_plan", 16 MiB;
+    plan = "mesh-controller_plan", 16 MiB, ASeat;
     /// The contents of files: `<digest>.<part>`.
-    files = "mesh-controller_files", 4096 MiB;
+    files = "mesh-controller_files", 4096 MiB, ASeat;
     /// Which credentials there are, never what they say: `<node>.<module>.<entry>`.
-    credentials = "mesh-vault_credentials", 256 MiB;
+    credentials = "mesh-vault_credentials", 256 MiB, ASeat;
     /// Who holds which seat: `<seat>`.
-    seats = "mesh-seats", 1 MiB;
+    seats = "mesh-seats", 1 MiB, Holders;
 }
 
 impl Bucket {
     /// What a provider answered its consumers: `<node>.<module>.<provision>[.<local>]`.
     #[must_use]
     pub fn bound(provider: &ModuleName) -> Self {
-        Self { name: format!("{provider}_bound"), max_bytes: 256 * MIB }
+        Self { name: format!("{provider}_bound"), max_bytes: 256 * MIB, written_by: Writers::Nodes }
     }
 
     /// The bucket of this name, as the registry writes it, where it is one of ours.
@@ -109,10 +122,23 @@ impl Bucket {
         format!("$KV.{}.{key}", self.name)
     }
 
+    /// A subject of the stream that is no key: what is written there keeps a seat's former holder from writing.
+    pub(crate) fn fence(&self, what: &str) -> String {
+        format!("mesh-fence.{}.{what}", self.name)
+    }
+
+    /// Whether several messages may be written as one. Where nodes write, a batch that is begun and never ended would take up
+    /// the server's room for everybody's.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.written_by == Writers::ASeat
+    }
+
     fn settings(&self) -> Value {
+        let fenced = self.written_by != Writers::Holders;
+        let subjects = [Some(self.subject(">")), fenced.then(|| self.fence(">"))];
         json!({
             "name": self.stream(),
-            "subjects": [self.subject(">")],
+            "subjects": subjects.iter().flatten().collect::<Vec<_>>(),
             "retention": "limits",
             "max_consumers": -1,
             "max_msgs": -1,
@@ -127,6 +153,7 @@ impl Bucket {
             "deny_delete": true,
             "deny_purge": false,
             "allow_direct": true,
+            "allow_atomic": self.takes_batches(),
         })
     }
 }
@@ -180,7 +207,7 @@ pub async fn ensure(bus: &Bus, buckets: &[Bucket]) -> Result<(), BucketError> {
     Ok(())
 }
 
-fn refused(bucket: &Bucket, why: String) -> BucketError {
+pub(crate) fn refused(bucket: &Bucket, why: String) -> BucketError {
     BucketError::Refused { bucket: bucket.name.clone(), why }
 }
 

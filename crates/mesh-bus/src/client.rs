@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use async_nats::{ConnectOptions, Event, HeaderMap, Message, ServerError};
 use bytes::Bytes;
+use serde::Deserialize;
 use thiserror::Error;
 use tokio::sync::{broadcast, watch};
 
-use crate::account::Account;
+use crate::account::{Account, Usage};
 use crate::creds::Creds;
 use crate::grants;
 
@@ -101,6 +102,7 @@ pub struct Bus {
     account: Account,
     refusals: broadcast::Sender<String>,
     connections: watch::Receiver<u64>,
+    instance: String,
 }
 
 impl std::fmt::Debug for Bus {
@@ -134,7 +136,8 @@ impl Bus {
             account: account.to_string(),
             source,
         })?;
-        Ok(Self { client, account, refusals, connections })
+        let instance = client.new_inbox().rsplit('.').next().unwrap_or_default().to_owned();
+        Ok(Self { client, account, refusals, connections, instance })
     }
 
     /// Who we are.
@@ -170,6 +173,12 @@ impl Bus {
     /// How often the server was connected to: changes when what the server held for us is gone.
     pub(crate) fn connections(&self) -> watch::Receiver<u64> {
         self.connections.clone()
+    }
+
+    /// What our consumer for one use is called. Several processes may be of one seat, and read at the same time.
+    pub(crate) fn consumer(&self, usage: &Usage) -> String {
+        let name = self.account.consumer(usage);
+        if self.account.is_apart() { name } else { format!("{name}-{}", self.instance) }
     }
 
     pub(crate) fn api(&self) -> &'static str {
@@ -298,6 +307,58 @@ pub(crate) fn api_error(payload: &[u8]) -> Option<(u64, String)> {
     let code = error.get("err_code").or_else(|| error.get("code")).and_then(serde_json::Value::as_u64);
     let why = error.get("description").and_then(serde_json::Value::as_str).unwrap_or("no reason given");
     Some((code.unwrap_or(0), why.to_owned()))
+}
+
+/// What the server answers to a message for a stream.
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    seq: u64,
+    #[serde(default)]
+    duplicate: bool,
+    error: Option<WriteRefusal>,
+}
+
+/// Why the server did not take a message into a stream.
+#[derive(Debug, Deserialize)]
+pub(crate) struct WriteRefusal {
+    #[serde(default)]
+    err_code: u64,
+    #[serde(default, rename = "description")]
+    pub(crate) why: String,
+}
+
+const WRONG_SEQUENCE: u64 = 10071;
+const WRONG_SEQUENCE_CONSTANT: u64 = 10164;
+
+impl WriteRefusal {
+    fn new(why: impl Into<String>) -> Self {
+        Self { err_code: 0, why: why.into() }
+    }
+
+    /// Whether what it expected is not so; or cannot be said yet, since another message is on its way.
+    pub(crate) fn is_wrong_sequence(&self) -> bool {
+        self.err_code == WRONG_SEQUENCE || self.may_pass()
+    }
+
+    /// Whether it may be taken when it is sent again, once what is on its way is written.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.err_code == WRONG_SEQUENCE_CONSTANT
+    }
+}
+
+/// The sequence that a message has in its stream, by the server's answer.
+pub(crate) fn written(answer: &[u8]) -> Result<u64, WriteRefusal> {
+    let answer: Written = serde_json::from_slice(answer)
+        .map_err(|error| WriteRefusal::new(format!("an answer that cannot be read: {error}")))?;
+    match answer {
+        Written { error: Some(refusal), .. } => Err(refusal),
+        Written { duplicate: true, .. } => {
+            Err(WriteRefusal::new("it was taken for a duplicate of another message"))
+        }
+        Written { seq: 0, .. } => Err(WriteRefusal::new("an answer without a revision")),
+        Written { seq, .. } => Ok(seq),
+    }
 }
 
 #[cfg(test)]

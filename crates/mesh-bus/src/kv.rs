@@ -9,14 +9,15 @@ use std::fmt;
 
 use async_nats::{HeaderMap, Message};
 use bytes::Bytes;
-use serde::Deserialize;
 use thiserror::Error;
 
-use crate::bucket::{Bucket, MAX_VALUE};
-use crate::client::{Bus, RequestError};
+use crate::bucket::{self, Bucket, BucketError, Latest, MAX_VALUE};
+use crate::client::{self, Bus, RequestError};
 use crate::grants;
+use crate::seat::Fence;
 
 mod whole;
+mod write;
 
 const OPERATION: &str = "KV-Operation";
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
@@ -51,6 +52,16 @@ pub enum KvError {
     /// Somebody wrote the key in between.
     #[error("{key} of {bucket} has changed in between")]
     Conflict {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+    },
+    /// The seat was taken by another: nothing of ours is written any more.
+    #[error("cannot {doing} {key} of {bucket}: another has taken the seat")]
+    Fenced {
+        /// What was being done.
+        doing: &'static str,
         /// The bucket.
         bucket: String,
         /// The key.
@@ -113,6 +124,7 @@ enum Expected {
 pub struct Kv {
     bus: Bus,
     bucket: Bucket,
+    fence: Option<Fence>,
 }
 
 /// The last that happened to a key.
@@ -126,7 +138,12 @@ impl Kv {
     /// Nothing is asked yet.
     #[must_use]
     pub fn new(bus: &Bus, bucket: Bucket) -> Self {
-        Self { bus: bus.clone(), bucket }
+        Self { bus: bus.clone(), bucket, fence: None }
+    }
+
+    /// The same for a seat: nothing is written once another has raised its fence.
+    pub(crate) fn fenced(bus: &Bus, bucket: Bucket, fence: &Fence) -> Self {
+        Self { bus: bus.clone(), bucket, fence: Some(fence.clone()) }
     }
 
     /// The bucket.
@@ -145,6 +162,20 @@ impl Kv {
             Last::Value(entry) => Some(entry),
             Last::Deleted(_) | Last::Never => None,
         })
+    }
+
+    /// What a key holds, not behind any write that was acknowledged. For users of `BUS` alone.
+    ///
+    /// [`Kv::get`] is answered by any replica of the bucket, which may be behind.
+    ///
+    /// # Errors
+    /// Where the bus refuses or does not answer.
+    pub async fn latest(&self, key: impl fmt::Display) -> Result<Option<Entry>, KvError> {
+        let key = self.key(key)?;
+        let latest = bucket::latest(&self.bus, &self.bucket, &self.bucket.subject(&key)).await;
+        let latest = latest.map_err(|error| self.asked_in_vain("get", &key, error))?;
+        let entry = |latest: Latest| Entry { revision: latest.sequence, value: latest.value };
+        Ok(latest.filter(|latest| !latest.deletes).map(entry))
     }
 
     /// Writes a key, whatever it holds; returns its revision.
@@ -185,13 +216,13 @@ impl Kv {
         self.write("put", &key, value.into(), Expected::Revision(revision)).await
     }
 
-    /// Deletes a key, whatever it holds.
+    /// Deletes a key, whatever it holds; returns the revision of the mark that it leaves.
     ///
     /// # Errors
     /// Where the bus refuses or does not answer.
-    pub async fn delete(&self, key: impl fmt::Display) -> Result<(), KvError> {
+    pub async fn delete(&self, key: impl fmt::Display) -> Result<u64, KvError> {
         let key = self.key(key)?;
-        self.write("delete", &key, Bytes::new(), Expected::Anything).await.map(drop)
+        self.write("delete", &key, Bytes::new(), Expected::Anything).await
     }
 
     /// Deletes a key that is still at this revision.
@@ -244,27 +275,16 @@ impl Kv {
         if let Expected::Revision(revision) = expected {
             headers.insert(EXPECTED, revision.to_string().as_str());
         }
+        if let Some(fence) = &self.fence {
+            return write::behind(fence, self, write::Write { doing, key, headers, value, expected }).await;
+        }
         let headers = Some(headers).filter(|headers| !headers.is_empty());
         let answer = self.bus.request(self.bucket.subject(key), headers, value).await;
         let answer = answer.map_err(|source| self.unanswered(doing, key, source))?;
-        self.acknowledged(doing, key, &answer.payload)
-    }
-
-    fn acknowledged(&self, doing: &'static str, key: &str, answer: &[u8]) -> Result<u64, KvError> {
-        let answer: Answer = serde_json::from_slice(answer)
-            .map_err(|error| self.refused(doing, key, format!("an answer that cannot be read: {error}")))?;
-        match answer {
-            Answer {
-                error: Some(Refusal { err_code: WRONG_SEQUENCE | WRONG_SEQUENCE_CONSTANT, .. }),
-                ..
-            } => Err(self.conflict(key)),
-            Answer { error: Some(refusal), .. } => Err(self.refused(doing, key, refusal.description)),
-            Answer { duplicate: true, .. } => {
-                Err(self.refused(doing, key, "it was taken for a duplicate of another message".to_owned()))
-            }
-            Answer { seq: 0, .. } => Err(self.refused(doing, key, "an answer without a revision".to_owned())),
-            Answer { seq, .. } => Ok(seq),
-        }
+        client::written(&answer.payload).map_err(|refusal| match refusal.is_wrong_sequence() {
+            true => self.conflict(key),
+            false => self.refused(doing, key, refusal.why),
+        })
     }
 
     fn conflict(&self, key: &str) -> KvError {
@@ -281,6 +301,13 @@ impl Kv {
         KvError::Denied { doing, bucket, key, account }
     }
 
+    fn asked_in_vain(&self, doing: &'static str, key: &str, error: BucketError) -> KvError {
+        match error {
+            BucketError::Ask { source, .. } => self.unanswered(doing, key, source),
+            BucketError::Refused { why, .. } => self.refused(doing, key, why),
+        }
+    }
+
     fn unanswered(&self, doing: &'static str, key: &str, source: RequestError) -> KvError {
         match source {
             RequestError::NoResponders { .. } | RequestError::Denied { .. } => self.denied(doing, key),
@@ -290,27 +317,6 @@ impl Kv {
             }
         }
     }
-}
-
-const WRONG_SEQUENCE: u64 = 10071;
-const WRONG_SEQUENCE_CONSTANT: u64 = 10164;
-
-/// What the server answers to a write.
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    seq: u64,
-    #[serde(default)]
-    duplicate: bool,
-    error: Option<Refusal>,
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    #[serde(default)]
-    err_code: u64,
-    #[serde(default)]
-    description: String,
 }
 
 /// What a key may be: what async-nats takes, and no wildcard or empty token.

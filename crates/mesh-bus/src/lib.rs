@@ -10,6 +10,7 @@
 pub mod account;
 pub mod accounts;
 pub mod authority;
+mod batch;
 pub mod bucket;
 pub mod client;
 pub mod creds;

@@ -1,13 +1,16 @@
-//! A seat's lease: one key, written by compare-and-set by whoever holds the seat.
+//! A seat: held once for the mesh, by whoever took its lease last, and written for behind its fence.
 //!
-//! Start at [`Lease::take`]. The holder renews at a third of the lease. Whoever waits times the silence on
-//! its own clock, so that clocks need not agree. What a holder writes is not yet fenced by the lease.
+//! Start at [`hold`]: every service of a seat is what is done while it is held. The lease ([`lease`]) decides who; the fence
+//! ([`fence`]) sees to it that nobody who held it before writes after the next has begun. Who stands by waits in [`hold`] too.
+//!
+//! How long each waits for the other is a share of [`Terms::lease`], so that a seat whose holder is killed is answered
+//! again before that has passed.
 
+use std::future::Future;
 use std::time::Duration;
 
 use mesh_model::name::{NodeName, SeatName};
 use serde::{Deserialize, Serialize};
-use time::format_description::well_known::Rfc3339;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -16,7 +19,13 @@ use tokio_util::sync::CancellationToken;
 use crate::authority::Clock;
 use crate::bucket::Bucket;
 use crate::client::Bus;
-use crate::kv::{Entry, Kv, KvError};
+use crate::kv::Kv;
+
+mod fence;
+mod lease;
+
+pub use fence::{Fence, FenceError};
+use lease::{Chair, Lost, Seated};
 
 /// Who wants a seat, and for how long at a time.
 #[derive(Debug, Clone)]
@@ -25,7 +34,7 @@ pub struct Terms {
     pub seat: SeatName,
     /// The node that takes it.
     pub node: NodeName,
-    /// How long the seat is held after the last renewal.
+    /// How long it takes at most until a seat whose holder was killed has another.
     pub lease: Duration,
     /// What time it is, to say since when.
     pub clock: Clock,
@@ -41,146 +50,179 @@ pub struct Held {
     pub instance: String,
     /// Since when (RFC 3339).
     pub since: String,
+    /// How often the seat has changed hands.
+    #[serde(default)]
+    pub term: u64,
+    /// Given up: whoever wants it need not wait.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub vacant: bool,
 }
 
-/// A seat that is held, and renewed until it is released.
-#[derive(Debug)]
-pub struct Lease {
-    held: watch::Receiver<bool>,
-    stop: CancellationToken,
-    task: JoinSet<()>,
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
-impl Lease {
-    /// Takes a seat: at once where nobody holds it or this node did, else when its holder has fallen silent.
-    /// It waits for as long as that takes, and through a bus that is away; drop it to stop waiting.
-    pub async fn take(bus: &Bus, terms: Terms) -> Self {
-        let held = Held {
-            v: 1,
-            node: terms.node.clone(),
-            instance: bus.client().new_inbox(),
-            since: (terms.clock)().format(&Rfc3339).unwrap_or_default(),
-        };
-        let chair = Chair { kv: Kv::new(bus, Bucket::seats()), terms, held };
-        let revision = chair.sit().await;
-        let (tell, held) = watch::channel(true);
-        let stop = CancellationToken::new();
-        let mut task = JoinSet::new();
-        task.spawn(chair.keep(revision, tell, stop.clone()));
-        Self { held, stop, task }
-    }
+/// A seat that is held. Clones are of the same term.
+#[derive(Debug, Clone)]
+pub struct Tenure {
+    bus: Bus,
+    fence: Fence,
+    until: watch::Receiver<Instant>,
+    over: CancellationToken,
+}
 
-    /// Whether the seat is held now: `false` while renewing fails for longer than the lease, or somebody else
-    /// has it.
+impl Tenure {
+    /// The connection.
     #[must_use]
-    pub fn held(&self) -> watch::Receiver<bool> {
-        self.held.clone()
+    pub fn bus(&self) -> &Bus {
+        &self.bus
     }
 
-    /// Gives the seat up, so that another need not wait.
-    pub async fn release(mut self) {
-        self.stop.cancel();
-        while self.task.join_next().await.is_some() {}
+    /// A bucket, to write for the seat: refused by the server once another holds it.
+    #[must_use]
+    pub fn kv(&self, bucket: Bucket) -> Kv {
+        Kv::fenced(&self.bus, bucket, &self.fence)
+    }
+
+    /// Has nobody who held the seat before write into a bucket any more. Those that [`hold`] was given are.
+    ///
+    /// # Errors
+    /// Where another holds it by now, or the bucket cannot be asked.
+    pub async fn raise(&self, bucket: &Bucket) -> Result<(), FenceError> {
+        self.fence.raise(bucket).await
+    }
+
+    /// Whether the seat is held at this moment, by our own clock: not while renewing fails for long. Whoever answers in its
+    /// name asks this first.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        !self.over.is_cancelled()
+            && !self.fence.fallen().is_cancelled()
+            && Instant::now() < *self.until.borrow()
+    }
+
+    /// Cancelled when this term is over: another has the seat, or we are told to stop.
+    #[must_use]
+    pub fn over(&self) -> &CancellationToken {
+        &self.over
     }
 }
 
-struct Chair {
-    kv: Kv,
+/// Does `work` whenever the seat is held, until told to stop. Waits for the seat for as long as that takes, through a bus that
+/// is away too. `work` ends soon after [`Tenure::over`]; where it fails, so does this.
+///
+/// Before `work` begins, nobody who held the seat before writes into any of these buckets any more: so what it reads of them stays as it
+/// is until it writes itself.
+///
+/// # Errors
+/// Those of `work`.
+pub async fn hold<R, E>(
+    bus: &Bus,
     terms: Terms,
-    held: Held,
+    buckets: &[Bucket],
+    shutdown: &CancellationToken,
+    mut work: impl FnMut(Tenure) -> R,
+) -> Result<(), E>
+where
+    R: Future<Output = Result<(), E>>,
+{
+    let seat = terms.seat.clone();
+    let mut chair = Chair::new(bus, terms);
+    while !shutdown.is_cancelled() {
+        let taken = tokio::select! {
+            taken = take(bus, &mut chair, buckets) => taken,
+            () = shutdown.cancelled() => return Ok(()),
+        };
+        let (seated, fence) = match taken {
+            Ok(taken) => taken,
+            Err(Lost) => continue,
+        };
+        tracing::info!(%seat, term = seated.term, "the seat is held");
+        let (tell, until) = watch::channel(seated.until);
+        let tenure = Tenure { bus: bus.clone(), fence, until, over: CancellationToken::new() };
+        // On a task of its own, so that work that takes a while does not cost the seat; it ends with us.
+        let (stop, mut keeping) = (CancellationToken::new(), JoinSet::new());
+        keeping.spawn(keep(chair, seated, tenure.clone(), tell, stop.clone()));
+        let told = async {
+            tokio::select! {
+                () = shutdown.cancelled() => tenure.over.cancel(),
+                () = tenure.over.cancelled() => {}
+            }
+        };
+        let worked = async {
+            let worked = work(tenure.clone()).await;
+            tenure.over.cancel();
+            worked
+        };
+        let (worked, ()) = tokio::join!(worked, told);
+        stop.cancel();
+        let kept = keeping.join_next().await.expect("it was spawned");
+        chair = kept.expect("renewing a lease does not panic");
+        worked?;
+        if !shutdown.is_cancelled() {
+            tracing::warn!(%seat, "the seat is not held any more");
+        }
+    }
+    Ok(())
 }
 
-impl Chair {
-    fn text(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.held).expect("texts are JSON")
-    }
-
-    fn is_ours(&self, entry: &Entry) -> bool {
-        serde_json::from_slice::<Held>(&entry.value).is_ok_and(|held| held.instance == self.held.instance)
-    }
-
-    /// A former process of this node is gone: nobody has to wait for it.
-    fn is_our_nodes(&self, entry: &Entry) -> bool {
-        serde_json::from_slice::<Held>(&entry.value).is_ok_and(|held| held.node == self.held.node)
-    }
-
-    /// Waits for the seat and takes it; returns the revision.
-    async fn sit(&self) -> u64 {
-        let mut seen: Option<(u64, Instant)> = None;
-        loop {
-            match self.try_to_sit(&mut seen).await {
-                Ok(Some(revision)) => return revision,
-                Ok(None) | Err(KvError::Conflict { .. }) => {}
-                Err(error) => {
-                    tracing::warn!(seat = %self.terms.seat, %error, "cannot take the seat; trying again")
-                }
+/// Takes the seat, and raises its fence; `Lost` where it went to another meanwhile.
+async fn take(bus: &Bus, chair: &mut Chair, buckets: &[Bucket]) -> Result<(Seated, Fence), Lost> {
+    let mut seated = chair.sit().await;
+    loop {
+        let fence = Fence::new(bus, seated.term);
+        let raise = async {
+            for bucket in buckets {
+                fence.raise(bucket).await?;
             }
-            tokio::time::sleep(self.terms.lease / 6).await;
-        }
-    }
-
-    async fn try_to_sit(&self, seen: &mut Option<(u64, Instant)>) -> Result<Option<u64>, KvError> {
-        let seat = &self.terms.seat;
-        let Some(entry) = self.kv.get(seat).await? else {
-            return self.kv.create(seat, self.text()).await.map(Some);
+            Ok::<_, FenceError>(())
         };
-        let since = match *seen {
-            Some((revision, since)) if revision == entry.revision => since,
-            _ => seen.insert((entry.revision, Instant::now())).1,
-        };
-        if self.is_our_nodes(&entry) || since.elapsed() >= self.terms.lease {
-            return self.kv.update(seat, self.text(), entry.revision).await.map(Some);
-        }
-        Ok(None)
-    }
-
-    /// Renews until told to stop; where another has taken the seat, waits for it like anybody.
-    async fn keep(self, mut revision: u64, held: watch::Sender<bool>, stop: CancellationToken) {
-        let mut renewed = Instant::now();
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => break,
-                () = tokio::time::sleep(self.terms.lease / 3) => {}
+        match tokio::time::timeout(chair.renewal(), raise).await {
+            Ok(Ok(())) => return Ok((seated, fence)),
+            // Of a lease that is lost, with all that it counted: ours counts on from there, if it is ours.
+            Ok(Err(FenceError::Later { term, .. })) => seated = chair.renew(&seated, term + 1).await?,
+            Ok(Err(error)) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the seat cannot be fenced yet");
+                tokio::time::sleep(chair.renewal()).await;
+                seated = chair.renew(&seated, seated.term).await?;
             }
-            match self.renew(revision).await {
-                Ok(Some(next)) => {
-                    (revision, renewed) = (next, Instant::now());
-                    held.send_if_modified(|held| !std::mem::replace(held, true));
-                }
-                Ok(None) => {
-                    held.send_replace(false);
-                    tracing::error!(seat = %self.terms.seat, "another has taken the seat");
-                    tokio::select! {
-                        () = stop.cancelled() => return,
-                        next = self.sit() => (revision, renewed) = (next, Instant::now()),
+            Err(_) => seated = chair.renew(&seated, seated.term).await?,
+        }
+    }
+}
+
+/// Renews until the term is over, then gives the seat up where it is still ours.
+async fn keep(
+    mut chair: Chair,
+    mut seated: Seated,
+    tenure: Tenure,
+    tell: watch::Sender<Instant>,
+    stop: CancellationToken,
+) -> Chair {
+    let mut renew_at = Instant::now() + chair.renewal();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = tenure.fence.fallen().cancelled(), if !tenure.over.is_cancelled() => tenure.over.cancel(),
+            () = tokio::time::sleep_until(renew_at) => {
+                renew_at = Instant::now() + chair.renewal();
+                match chair.try_to_renew(&seated, seated.term).await {
+                    Ok(Ok(renewed)) => {
+                        seated = renewed;
+                        tell.send_replace(seated.until);
                     }
-                    held.send_replace(true);
-                }
-                Err(error) => {
-                    tracing::warn!(seat = %self.terms.seat, %error, "cannot renew the lease");
-                    if renewed.elapsed() >= self.terms.lease {
-                        held.send_if_modified(|held| std::mem::replace(held, false));
+                    Ok(Err(Lost)) => {
+                        tenure.over.cancel();
+                        stop.cancelled().await;
+                        return chair;
                     }
+                    Err(error) => chair.complain(&error),
                 }
             }
         }
-        if let Err(error) = self.kv.delete_at(&self.terms.seat, revision).await {
-            tracing::debug!(seat = %self.terms.seat, %error, "the seat was not given up; the lease will run out");
-        }
     }
-
-    /// The next revision, or `None` where the seat is another's.
-    async fn renew(&self, revision: u64) -> Result<Option<u64>, KvError> {
-        let seat = &self.terms.seat;
-        match self.kv.update(seat, self.text(), revision).await {
-            Ok(next) => Ok(Some(next)),
-            // A renewal that was not acknowledged may have been done all the same.
-            Err(KvError::Conflict { .. }) => match self.kv.get(seat).await? {
-                Some(entry) if self.is_ours(&entry) => Ok(Some(entry.revision)),
-                Some(_) => Ok(None),
-                None => self.kv.create(seat, self.text()).await.map(Some),
-            },
-            Err(error) => Err(error),
-        }
+    if !tenure.fence.fallen().is_cancelled() {
+        chair.rise(&seated).await;
     }
+    chair
 }

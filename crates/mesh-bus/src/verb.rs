@@ -31,6 +31,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::account::Account;
 use crate::client::{Bus, REQUEST_TIMEOUT, RequestError};
+use crate::seat::Tenure;
 
 /// How many questions one endpoint works on at a time.
 const AT_ONCE: usize = 64;
@@ -131,6 +132,7 @@ pub struct ServeError {
 
 /// The verbs of one seat.
 pub struct Service {
+    held: Option<Tenure>,
     service: async_nats::service::Service,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -150,7 +152,21 @@ impl Service {
     pub async fn start(bus: &Bus, seat: &SeatName, version: &str, summary: &str) -> Result<Self, ServeError> {
         let service = bus.client().service_builder().description(summary).start(seat.as_str(), version).await;
         let service = service.map_err(|source| ServeError { subject: seat.to_string(), source })?;
-        Ok(Self { service, tasks: TaskTracker::new(), stop: CancellationToken::new() })
+        Ok(Self { held: None, service, tasks: TaskTracker::new(), stop: CancellationToken::new() })
+    }
+
+    /// The same for as long as the seat is held: whoever asks when it is not is told so.
+    ///
+    /// # Errors
+    /// Where the bus cannot be subscribed to.
+    pub async fn of_seat(
+        tenure: &Tenure,
+        seat: &SeatName,
+        version: &str,
+        summary: &str,
+    ) -> Result<Self, ServeError> {
+        let service = Self::start(tenure.bus(), seat, version, summary).await?;
+        Ok(Self { held: Some(tenure.clone()), ..service })
     }
 
     /// Answers a verb from now on: one that ends in `.*` to nodes, which each name themselves there; any other to
@@ -171,7 +187,8 @@ impl Service {
         let endpoint = self.service.endpoint_builder().name(verb.replace('.', "-"));
         let endpoint = endpoint.add(format!("{verb}.*")).await;
         let endpoint = endpoint.map_err(|source| ServeError { subject: subject.to_owned(), source })?;
-        let desk = Arc::new(Desk { verb: verb.to_owned(), askers, longest, handler });
+        let desk =
+            Arc::new(Desk { verb: verb.to_owned(), askers, longest, held: self.held.clone(), handler });
         let (tasks, stop) = (self.tasks.clone(), self.stop.clone());
         self.tasks.spawn(serve(endpoint, desk, tasks, stop));
         Ok(())
@@ -195,6 +212,7 @@ struct Desk<F> {
     verb: String,
     askers: Askers,
     longest: usize,
+    held: Option<Tenure>,
     handler: F,
 }
 
@@ -276,6 +294,10 @@ where
     }
 
     fn question(&self, message: &async_nats::Message) -> Result<Ask, VerbError> {
+        if self.held.as_ref().is_some_and(|held| !held.is_held()) {
+            let message = format!("whoever was asked for {} does not hold its seat at the moment", self.verb);
+            return Err(VerbError::new("seat-not-held", message).help("ask again: whoever holds it answers"));
+        }
         let (size, longest) = (message.payload.len(), self.longest);
         if size > longest {
             return Err(VerbError::new(

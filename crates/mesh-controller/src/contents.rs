@@ -9,7 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use mesh_bus::kv::KvError;
-use mesh_bus::{Bucket, Bus, Kv};
+use mesh_bus::seat::Tenure;
+use mesh_bus::{Bucket, Kv};
 use mesh_model::digest::Digest;
 use mesh_model::wire::{Listed, PART};
 use thiserror::Error;
@@ -63,8 +64,8 @@ pub struct Contents {
 impl Contents {
     /// Nothing is read yet.
     #[must_use]
-    pub fn new(bus: &Bus) -> Self {
-        Self { kv: Kv::new(bus, Bucket::files()), known: Mutex::default() }
+    pub fn new(tenure: &Tenure) -> Self {
+        Self { kv: tenure.kv(Bucket::files()), known: Mutex::default() }
     }
 
     /// Which of these are not there, each once.

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use mesh_bus::authority::Clock;
 use mesh_bus::bucket::BucketError;
 use mesh_bus::kv::KvError;
+use mesh_bus::seat::Tenure;
 use mesh_bus::verb::VerbError;
-use mesh_bus::{Account, Bucket, Bus, Kv};
+use mesh_bus::{Account, Bucket, Kv};
 pub(crate) use mesh_model::causes::in_a_line as with_causes;
 use mesh_model::name::{NodeName, SeatName};
 use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listing, PlanRecord, Timestamp};
@@ -105,7 +106,7 @@ impl Planning {
     /// Nothing is read yet: see [`Planning::load`].
     #[must_use]
     pub fn new(
-        bus: &Bus,
+        tenure: &Tenure,
         contents: Arc<Contents>,
         roster: Arc<Roster>,
         catalog: Catalog,
@@ -114,7 +115,7 @@ impl Planning {
         Self {
             contents,
             roster,
-            kv: Kv::new(bus, Bucket::plan()),
+            kv: tenure.kv(Bucket::plan()),
             catalog,
             clock,
             current: Mutex::default(),

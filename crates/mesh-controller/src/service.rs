@@ -1,15 +1,16 @@
-//! The seat on the bus: the verbs, the mirror, and the lease that both hang from.
+//! The seat on the bus: the verbs, the mirror, and the seat that both hang from.
 //!
 //! Start at [`run`]. While it does not hold the seat, it answers and writes nothing.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_bus::account::Usage;
-use mesh_bus::seat::{Held, Lease, Terms};
+use mesh_bus::seat::{self, FenceError, Held, Tenure, Terms};
 use mesh_bus::verb::ServeError;
-use mesh_bus::{Bucket, Mirror};
+use mesh_bus::{Bucket, Mirror, bucket};
 use mesh_model::name::{NodeName, SeatName};
 use thiserror::Error;
 use tokio::sync::watch;
@@ -33,50 +34,37 @@ pub enum RunError {
     Serve(#[from] ServeError),
 }
 
-/// Holds the seat until told to stop. Questions that are being answered, and a pass of the mirror that has begun, are
-/// finished.
+/// Holds the seat until told to stop, or stands by until it may. Questions that are being answered, and a pass of the mirror that
+/// has begun, are finished.
 ///
 /// # Errors
 /// Where the bus does not let a verb be offered.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), RunError> {
     let seat: SeatName = "mesh-controller".parse().expect("it is a name");
-    let terms =
-        Terms { seat: seat.clone(), node: config.node.clone(), lease: config.lease, clock: config.clock };
-    let lease = tokio::select! {
-        lease = Lease::take(&config.bus, terms) => lease,
-        () = shutdown.cancelled() => return Ok(()),
-    };
-    let mut held = lease.held();
-    let ended = loop {
-        tokio::select! {
-            // The sender lives as long as the lease.
-            _ = held.wait_for(|held| *held) => {}
-            () = shutdown.cancelled() => break Ok(()),
-        }
-        let away = CancellationToken::new();
-        let watch = async {
-            tokio::select! {
-                _ = held.wait_for(|held| !*held) => {}
-                () = shutdown.cancelled() => {}
-            }
-            away.cancel();
-        };
-        let (ended, ()) = tokio::join!(hold(&config, &seat, &away), watch);
-        if ended.is_err() || shutdown.is_cancelled() {
-            break ended;
-        }
-        tracing::warn!(%seat, "the seat is not held any more");
-    };
-    lease.release().await;
-    ended
+    let terms = Terms { seat, node: config.node.clone(), lease: config.lease, clock: config.clock };
+    seat::hold(&config.bus, terms, &written(), &shutdown, |tenure| hold(&config, tenure)).await
+}
+
+/// The buckets that the seat writes, beside those of providers, which come and go.
+fn written() -> Vec<Bucket> {
+    vec![
+        Bucket::plan(),
+        Bucket::assignments(),
+        Bucket::config(),
+        Bucket::files(),
+        Bucket::needs(),
+        Bucket::applied(),
+        Bucket::collect(),
+    ]
 }
 
 /// What the seat does while it is held. What another holder may have written meanwhile is read anew.
-async fn hold(config: &Config, seat: &SeatName, away: &CancellationToken) -> Result<(), RunError> {
-    let contents = Arc::new(Contents::new(&config.bus));
+async fn hold(config: &Config, tenure: Tenure) -> Result<(), RunError> {
+    let seat: SeatName = "mesh-controller".parse().expect("it is a name");
+    let contents = Arc::new(Contents::new(&tenure));
     let roster = Arc::clone(&config.roster);
     let planning = Planning::new(
-        &config.bus,
+        &tenure,
         Arc::clone(&contents),
         Arc::clone(&roster),
         config.catalog.clone(),
@@ -85,10 +73,10 @@ async fn hold(config: &Config, seat: &SeatName, away: &CancellationToken) -> Res
     let planning = Arc::new(planning);
     let seats = Mirror::open(&config.bus, Bucket::seats(), ">", Usage::read());
     tokio::select! {
-        () = begin(&planning, &seats) => {}
-        () = away.cancelled() => return Ok(()),
+        () = begin(&tenure, &planning, &seats) => {}
+        () = tenure.over().cancelled() => return Ok(()),
     }
-    match planning.sweep(&config.bus).await {
+    match planning.sweep(&tenure).await {
         Ok(0) => {}
         Ok(swept) => tracing::info!(swept, "keys that no plan needs were swept out"),
         Err(error) => {
@@ -97,7 +85,7 @@ async fn hold(config: &Config, seat: &SeatName, away: &CancellationToken) -> Res
     }
     roster.forget_granted().await;
     let (tell, state) = watch::channel(mirror::State::default());
-    let world = BusWorld::new(config.bus.clone(), Arc::clone(&contents), Arc::clone(&roster));
+    let world = BusWorld::new(&tenure, Arc::clone(&contents), Arc::clone(&roster));
     let wires = Wires {
         targets: planning.targets(),
         roster: Arc::clone(&roster),
@@ -105,11 +93,11 @@ async fn hold(config: &Config, seat: &SeatName, away: &CancellationToken) -> Res
         period: config.period,
     };
     let office = Arc::new(Office { contents, planning: Arc::clone(&planning), roster, state });
-    let service = verbs::offer(&config.bus, seat, &office).await.inspect_err(|_| away.cancel())?;
+    let service = verbs::offer(&tenure, &seat, &office).await?;
     // Questions first: what they let take effect is mirrored before the mirror ends.
     let stop = CancellationToken::new();
     let drain = async {
-        away.cancelled().await;
+        tenure.over().cancelled().await;
         service.stop().await;
         stop.cancel();
     };
@@ -124,13 +112,29 @@ async fn hold(config: &Config, seat: &SeatName, away: &CancellationToken) -> Res
 }
 
 /// Reads who holds which seat, and the plan in effect, however long that takes.
-async fn begin(planning: &Planning, seats: &Mirror) {
+async fn begin(tenure: &Tenure, planning: &Planning, seats: &Mirror) {
+    while let Err(error) = fence_providers(tenure).await {
+        tracing::error!(
+            error = &error as &dyn Error,
+            "the buckets of providers cannot be fenced; trying again"
+        );
+        tokio::time::sleep(RETRY).await;
+    }
     seats.ready().await;
     planning.note_seats(holders(seats)).await;
     while let Err(error) = planning.load().await {
         tracing::error!(error = with_causes(&error), "cannot read the plan in effect; trying again");
         tokio::time::sleep(RETRY).await;
     }
+}
+
+/// Who held the seat before prunes nothing of what providers have answered any more.
+async fn fence_providers(tenure: &Tenure) -> Result<(), FenceError> {
+    let failed = |source| FenceError::Bucket { bucket: "the buckets of providers".to_owned(), source };
+    for bucket in bucket::bound(tenure.bus()).await.map_err(failed)? {
+        tenure.raise(&bucket).await?;
+    }
+    Ok(())
 }
 
 async fn follow_seats(planning: &Planning, mut seats: Mirror) {
@@ -144,6 +148,7 @@ fn holders(seats: &Mirror) -> BTreeMap<SeatName, NodeName> {
     let held = seats.snapshot();
     let holder = |(key, entry): (&String, &mesh_bus::kv::Entry)| {
         let held: Held = serde_json::from_slice(&entry.value).ok()?;
+        // Who gave it up is where it was last: somebody will have it in a moment.
         Some((key.parse().ok()?, held.node))
     };
     held.iter().filter_map(holder).collect()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use data_encoding::BASE64;
-use mesh_bus::Bus;
+use mesh_bus::seat::Tenure;
 use mesh_bus::verb::{Ask, MAX_ANSWER, MAX_QUESTION, ServeError, Service, VerbError};
 use mesh_model::name::{NodeName, SeatName};
 use mesh_model::wire::{
@@ -31,9 +31,13 @@ pub(crate) struct Office {
 }
 
 /// Answers every verb from now on.
-pub(crate) async fn offer(bus: &Bus, seat: &SeatName, office: &Arc<Office>) -> Result<Service, ServeError> {
+pub(crate) async fn offer(
+    tenure: &Tenure,
+    seat: &SeatName,
+    office: &Arc<Office>,
+) -> Result<Service, ServeError> {
     let summary = "What runs where, and how that takes effect";
-    let service = Service::start(bus, seat, env!("CARGO_PKG_VERSION"), summary).await?;
+    let service = Service::of_seat(tenure, seat, env!("CARGO_PKG_VERSION"), summary).await?;
     macro_rules! answer {
         ($verb:literal, $longest:expr, $function:ident) => {
             let desk = Arc::clone(office);

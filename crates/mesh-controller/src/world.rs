@@ -1,6 +1,7 @@
 //! What the mirror touches: the bus, as one trait of two methods, and the real one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use mesh_bus::account::Usage;
 use mesh_bus::bucket::{self, BucketError};
 use mesh_bus::kv::KvError;
 use mesh_bus::mirror::{Entries, Freshness, MirrorError};
-use mesh_bus::{Bucket, Bus, Kv, Mirror};
+use mesh_bus::seat::Tenure;
+use mesh_bus::{Bucket, Bus, Mirror};
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
 use mesh_model::name::ModuleName;
@@ -41,6 +43,9 @@ pub enum WorldError {
     /// An account could not be given its grants.
     #[error("cannot give an account its grants")]
     Grant(#[from] RosterError),
+    /// Another may hold the seat by now.
+    #[error("the seat is not held at the moment: whoever holds it gives grants")]
+    NotHeld,
 }
 
 /// The bus, as the mirror sees it.
@@ -59,6 +64,7 @@ pub trait World: Send + Sync {
 #[derive(Debug)]
 pub struct BusWorld {
     bus: Bus,
+    tenure: Tenure,
     contents: Arc<Contents>,
     roster: Arc<Roster>,
     assured: Mutex<Assured>,
@@ -74,8 +80,9 @@ struct Assured {
 impl BusWorld {
     /// Nothing is asked yet.
     #[must_use]
-    pub fn new(bus: Bus, contents: Arc<Contents>, roster: Arc<Roster>) -> Self {
-        Self { bus, contents, roster, assured: Mutex::default() }
+    pub fn new(tenure: &Tenure, contents: Arc<Contents>, roster: Arc<Roster>) -> Self {
+        let (bus, tenure) = (tenure.bus().clone(), tenure.clone());
+        Self { bus, tenure, contents, roster, assured: Mutex::default() }
     }
 
     /// All that nodes and providers tell: the keys of each bucket.
@@ -87,7 +94,11 @@ impl BusWorld {
     }
 
     async fn put(&self, bucket: Bucket, key: &ModuleKey, bytes: &Bytes) -> Result<(), KvError> {
-        Kv::new(&self.bus, bucket).put(key, bytes.clone()).await.map(drop)
+        self.tenure.kv(bucket).put(key, bytes.clone()).await.map(drop)
+    }
+
+    async fn delete(&self, bucket: Bucket, key: impl Display) -> Result<(), KvError> {
+        self.tenure.kv(bucket).delete(key).await.map(drop)
     }
 }
 
@@ -136,12 +147,14 @@ impl World for BusWorld {
                 bucket::ensure(&self.bus, &[Bucket::bound(provider)]).await?;
                 self.assured.lock().await.buckets.insert(provider.clone());
             }
+            // The server takes an account from whoever signs it, whenever that was: so we look first.
+            Step::Widen(_) | Step::Narrow(_) if !self.tenure.is_held() => return Err(WorldError::NotHeld),
             Step::Widen(grants) | Step::Narrow(grants) => self.roster.grant(grants).await?,
             Step::Set { key, bytes, .. } => self.put(Bucket::config(), key, bytes).await?,
             Step::Assign { key, bytes, .. } => self.put(Bucket::assignments(), key, bytes).await?,
-            Step::Unassign(key) => Kv::new(&self.bus, Bucket::assignments()).delete(key).await?,
-            Step::Unset(key) => Kv::new(&self.bus, Bucket::config()).delete(key).await?,
-            Step::Prune(bucket, key) => Kv::new(&self.bus, bucket.clone()).delete(key).await?,
+            Step::Unassign(key) => self.delete(Bucket::assignments(), key).await?,
+            Step::Unset(key) => self.delete(Bucket::config(), key).await?,
+            Step::Prune(bucket, key) => self.delete(bucket.clone(), key).await?,
         }
         Ok(())
     }

@@ -3,10 +3,11 @@
 //! Start at [`run`]. While it does not hold the seat, it answers and writes nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mesh_bus::account::Usage;
 use mesh_bus::kv::KvError;
-use mesh_bus::seat::{Lease, Terms};
+use mesh_bus::seat::{self, Tenure, Terms};
 use mesh_bus::verb::{Ask, MAX_QUESTION, ServeError, Service, VerbError};
 use mesh_bus::{Bucket, Bus, Kv, Mirror};
 use mesh_model::name::SeatName;
@@ -36,73 +37,48 @@ struct RegistryError {
     source: KvError,
 }
 
-/// Holds the seat until told to stop.
+/// Holds the seat until told to stop, or stands by until it may.
 ///
 /// # Errors
 /// Where the bus does not let the verb be offered.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), RunError> {
     let seat: SeatName = "mesh-provisioner".parse().expect("it is a name");
-    let terms =
-        Terms { seat: seat.clone(), node: config.node.clone(), lease: config.lease, clock: config.clock };
-    let lease = tokio::select! {
-        lease = Lease::take(&config.bus, terms) => lease,
-        () = shutdown.cancelled() => return Ok(()),
-    };
-    let mirrors = Arc::new(Mirrors::open(&config.bus));
-    let mut held = lease.held();
-    let ended = loop {
-        tokio::select! {
-            // The sender lives as long as the lease.
-            _ = held.wait_for(|held| *held) => {}
-            () = shutdown.cancelled() => break Ok(()),
-        }
-        let away = CancellationToken::new();
-        let watch = async {
-            tokio::select! {
-                _ = held.wait_for(|held| !*held) => {}
-                () = shutdown.cancelled() => {}
-            }
-            away.cancel();
-        };
-        let (ended, ()) = tokio::join!(hold(&config, &seat, Arc::clone(&mirrors), &away), watch);
-        if ended.is_err() || shutdown.is_cancelled() {
-            break ended;
-        }
-        tracing::warn!(%seat, "the seat is not held any more");
-    };
-    lease.release().await;
-    ended
+    let Config { bus, node, lease, period, clock } = config;
+    let mirrors = Arc::new(Mirrors::open(&bus));
+    let terms = Terms { seat: seat.clone(), node, lease, clock };
+    let work = |tenure| hold(tenure, seat.clone(), Arc::clone(&mirrors), period);
+    seat::hold(&bus, terms, &[Bucket::registry()], &shutdown, work).await
 }
 
 /// What the seat does while it is held.
 async fn hold(
-    config: &Config,
-    seat: &SeatName,
+    tenure: Tenure,
+    seat: SeatName,
     mirrors: Arc<Mirrors>,
-    away: &CancellationToken,
+    period: Duration,
 ) -> Result<(), RunError> {
     tokio::select! {
         () = mirrors.ready() => {}
-        () = away.cancelled() => return Ok(()),
+        () = tenure.over().cancelled() => return Ok(()),
     }
-    set_right(&config.bus, &mirrors).await;
-    let service = offer(&config.bus, seat, Arc::clone(&mirrors)).await.inspect_err(|_| away.cancel())?;
-    let mut period = tokio::time::interval(config.period);
+    set_right(&tenure, &mirrors).await;
+    let service = offer(&tenure, &seat, Arc::clone(&mirrors)).await?;
+    let mut period = tokio::time::interval(period);
     period.set_missed_tick_behavior(MissedTickBehavior::Delay);
     period.reset();
     loop {
         tokio::select! {
-            _ = period.tick() => set_right(&config.bus, &mirrors).await,
-            () = away.cancelled() => break,
+            _ = period.tick() => set_right(&tenure, &mirrors).await,
+            () = tenure.over().cancelled() => break,
         }
     }
     service.stop().await;
     Ok(())
 }
 
-async fn offer(bus: &Bus, seat: &SeatName, mirrors: Arc<Mirrors>) -> Result<Service, ServeError> {
+async fn offer(tenure: &Tenure, seat: &SeatName, mirrors: Arc<Mirrors>) -> Result<Service, ServeError> {
     let summary = "Which domain answers which kind, and who needs what";
-    let service = Service::start(bus, seat, env!("CARGO_PKG_VERSION"), summary).await?;
+    let service = Service::of_seat(tenure, seat, env!("CARGO_PKG_VERSION"), summary).await?;
     let handler = move |ask: Ask| {
         let mirrors = Arc::clone(&mirrors);
         async move { mirrors.answer(&ask) }
@@ -151,10 +127,10 @@ impl Mirrors {
 }
 
 /// Sets the registry right where it differs. What fails is told, and tried again at the next period.
-async fn set_right(bus: &Bus, mirrors: &Mirrors) {
+async fn set_right(tenure: &Tenure, mirrors: &Mirrors) {
     let held = mirrors.registry.snapshot();
     let entries = held.iter().map(|(key, entry)| (key.as_str(), entry.value.as_ref()));
-    let kv = Kv::new(bus, Bucket::registry());
+    let kv = tenure.kv(Bucket::registry());
     for step in registry::steps(&registry::table(), entries) {
         if let Err(error) = take(&kv, step).await {
             tracing::error!(error = &error as &dyn std::error::Error, "the registry is not as it should be");
@@ -173,7 +149,7 @@ async fn take(kv: &Kv, step: Step) -> Result<(), RegistryError> {
         }
         Step::Delete(kind) => {
             tracing::warn!(kind, "no domain answers this kind: its entry is deleted");
-            kv.delete(&kind).await.map_err(|source| RegistryError { kind, source })
+            kv.delete(&kind).await.map(drop).map_err(|source| RegistryError { kind, source })
         }
     }
 }

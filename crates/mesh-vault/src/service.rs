@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use mesh_bus::account::Usage;
 use mesh_bus::mirror::Entries;
-use mesh_bus::seat::{Lease, Terms};
+use mesh_bus::seat::{self, Tenure, Terms};
 use mesh_bus::verb::{Ask, MAX_QUESTION, ServeError, Service, VerbError};
-use mesh_bus::{Bucket, Kv, Mirror};
+use mesh_bus::{Bucket, Mirror};
 use mesh_model::name::{NodeName, SeatName};
 use mesh_seal::SystemRandom;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
@@ -59,26 +59,27 @@ pub enum ServiceError {
     },
 }
 
-/// Runs the vault until it is told to stop.
+/// Runs the vault until it is told to stop: while the seat is held it answers, and else it stands by.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), ServiceError> {
     let vault = Arc::new(open(&config)?);
     let terms = Terms { seat: seat(), node: config.node.clone(), lease: config.lease, clock: config.clock };
-    let lease = tokio::select! {
-        lease = Lease::take(&config.bus, terms) => lease,
-        () = shutdown.cancelled() => return Ok(()),
-    };
-    let desk = Desk { vault: Arc::clone(&vault), nudge: Arc::new(Notify::new()), held: lease.held() };
-    let mut watcher = Watcher::new(&config, vault);
+    let work = |tenure| hold(&config, Arc::clone(&vault), tenure);
+    seat::hold(&config.bus, terms, &[Bucket::credentials()], &shutdown, work).await
+}
+
+/// What the vault does while it holds the seat.
+async fn hold(config: &Config, vault: Arc<Vault>, tenure: Tenure) -> Result<(), ServiceError> {
+    let desk = Desk { vault: Arc::clone(&vault), nudge: Arc::new(Notify::new()) };
+    let mut watcher = Watcher::new(config, vault, &tenure);
     let looked = tokio::select! {
         () = watcher.ready() => true,
-        () = shutdown.cancelled() => false,
+        () = tenure.over().cancelled() => false,
     };
     if looked {
-        let service = desk.serve(&config).await?;
-        watcher.run(&desk, &shutdown).await;
+        let service = desk.serve(&tenure).await?;
+        watcher.run(&desk, &tenure).await;
         service.stop().await;
     }
-    lease.release().await;
     Ok(())
 }
 
@@ -105,14 +106,14 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn new(config: &Config, vault: Arc<Vault>) -> Self {
+    fn new(config: &Config, vault: Arc<Vault>, tenure: &Tenure) -> Self {
         let mirror = |bucket| Mirror::open(&config.bus, bucket, ">", Usage::read());
         Self {
             vault,
             assignments: mirror(Bucket::assignments()),
             credentials: mirror(Bucket::credentials()),
             assigned: Arc::default(),
-            publisher: Publisher::new(Kv::new(&config.bus, Bucket::credentials())),
+            publisher: Publisher::new(tenure.kv(Bucket::credentials())),
             grace: config.grace,
         }
     }
@@ -122,16 +123,14 @@ impl Watcher {
         self.credentials.ready().await;
     }
 
-    async fn run(&mut self, desk: &Desk, shutdown: &CancellationToken) {
-        let mut held = desk.held.clone();
+    async fn run(&mut self, desk: &Desk, tenure: &Tenure) {
         loop {
-            let pause = if !*held.borrow_and_update() || self.look().await { PERIOD } else { RETRY };
+            let pause = if self.look().await { PERIOD } else { RETRY };
             tokio::select! {
-                () = shutdown.cancelled() => return,
+                () = tenure.over().cancelled() => return,
                 () = self.assignments.changed() => {}
                 () = self.credentials.changed() => {}
                 () = desk.nudge.notified() => {}
-                Ok(()) = held.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -187,14 +186,12 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> bool {
 struct Desk {
     vault: Arc<Vault>,
     nudge: Arc<Notify>,
-    held: watch::Receiver<bool>,
 }
 
 impl Desk {
-    async fn serve(&self, config: &Config) -> Result<Service, ServeError> {
-        let service =
-            Service::start(&config.bus, &seat(), env!("CARGO_PKG_VERSION"), "makes, seals and keeps secrets")
-                .await?;
+    async fn serve(&self, tenure: &Tenure) -> Result<Service, ServeError> {
+        let summary = "makes, seals and keeps secrets";
+        let service = Service::of_seat(tenure, &seat(), env!("CARGO_PKG_VERSION"), summary).await?;
         self.of_nodes(&service, "mesh-vault.pin.*", |desk, node, ask| {
             let answer = answer::pin(&desk.vault, &node, &ask);
             desk.nudge.notify_one();
@@ -260,15 +257,11 @@ impl Desk {
         service.answer(subject, MAX_QUESTION, handler).await
     }
 
-    /// Off the threads of the bus, since it waits for the disk; and only while the seat is ours.
+    /// Off the threads of the bus, since it waits for the disk.
     async fn work<A: Send + 'static>(
         self,
         answer: impl FnOnce(&Desk) -> Result<A, VerbError> + Send + 'static,
     ) -> Result<A, VerbError> {
-        if !*self.held.borrow() {
-            return Err(VerbError::new("seat-not-held", "this vault does not hold its seat at the moment")
-                .help("ask again: whoever holds it answers"));
-        }
         let worked = tokio::task::spawn_blocking(move || answer(&self)).await;
         worked.unwrap_or_else(|error| {
             tracing::error!(%error, "answering failed");

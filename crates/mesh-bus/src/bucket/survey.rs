@@ -3,12 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+use data_encoding::BASE64;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{Bucket, BucketError};
+use super::{Bucket, BucketError, refused};
 use crate::client::{Bus, api_error};
+use crate::grants;
 
 /// The buckets of providers that there are, whoever still provides.
 ///
@@ -47,13 +50,63 @@ pub async fn keys(bus: &Bus, bucket: &Bucket) -> Result<Vec<String>, BucketError
     }
 }
 
-/// Takes a key and its mark away for good.
+/// Takes the mark away that a key left which was deleted, at this revision: what was written since stays.
 ///
 /// # Errors
 /// Where the server cannot be asked, or refuses.
-pub async fn purge(bus: &Bus, bucket: &Bucket, key: &str) -> Result<(), BucketError> {
+pub async fn purge(bus: &Bus, bucket: &Bucket, key: &str, deleted: u64) -> Result<(), BucketError> {
     let call = format!("STREAM.PURGE.{}", bucket.stream());
-    ask::<Value>(bus, &call, bucket.name(), &json!({ "filter": bucket.subject(key) })).await.map(drop)
+    // A purge asks nobody whether the seat is still ours, so it takes nothing but what is behind the mark.
+    let what = json!({ "filter": bucket.subject(key), "seq": deleted.saturating_add(1) });
+    ask::<Value>(bus, &call, bucket.name(), &what).await.map(drop)
+}
+
+/// The newest message of a stream on a subject.
+pub(crate) struct Latest {
+    pub(crate) sequence: u64,
+    pub(crate) value: Bytes,
+    pub(crate) deletes: bool,
+}
+
+/// The newest message on a subject, as the leader of the stream has it: other than a direct get, which any replica answers,
+/// it is not behind what was acknowledged.
+pub(crate) async fn latest(bus: &Bus, bucket: &Bucket, subject: &str) -> Result<Option<Latest>, BucketError> {
+    let body = json!({ "last_by_subj": subject }).to_string();
+    let answer = bus.request(grants::latest_subject(bucket), None, body.into()).await;
+    let answer = answer.map_err(|source| BucketError::Ask { bucket: bucket.to_string(), source })?;
+    match api_error(&answer.payload) {
+        Some((NO_MESSAGE, _)) => return Ok(None),
+        Some((_, why)) => return Err(refused(bucket, why)),
+        None => {}
+    }
+    let unreadable =
+        |why: &dyn std::fmt::Display| refused(bucket, format!("an answer that cannot be read: {why}"));
+    let got: Got = serde_json::from_slice(&answer.payload).map_err(|error| unreadable(&error))?;
+    let decode = |text: &str| BASE64.decode(text.as_bytes()).map_err(|error| unreadable(&error));
+    let headers = decode(&got.message.hdrs)?;
+    let headers = String::from_utf8_lossy(&headers);
+    let deletes = ["KV-Operation: DEL", "KV-Operation: PURGE", "Nats-Marker-Reason:"];
+    Ok(Some(Latest {
+        sequence: got.message.seq,
+        value: decode(&got.message.data)?.into(),
+        deletes: headers.lines().any(|line| deletes.iter().any(|mark| line.starts_with(mark))),
+    }))
+}
+
+const NO_MESSAGE: u64 = 10037;
+
+#[derive(Deserialize)]
+struct Got {
+    message: GotMessage,
+}
+
+#[derive(Deserialize)]
+struct GotMessage {
+    seq: u64,
+    #[serde(default)]
+    hdrs: String,
+    #[serde(default)]
+    data: String,
 }
 
 /// A page of the names of streams.

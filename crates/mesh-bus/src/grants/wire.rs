@@ -56,7 +56,10 @@ pub(super) fn imports(account: &Account, rights: &[Right]) -> Vec<Import> {
     let plain = |subject: String| Import { subject, local: None };
     let one = |right: &Right| match right {
         Right::Watch(bucket, filter, usage) => {
-            watch_subjects(&account.consumer(usage), bucket, filter).map(api).to_vec()
+            // A seat's consumers are of one process each: who holds it and who stands by read the same.
+            let seat = matches!(account, Account::Seat(_));
+            let name = if seat { "*".to_owned() } else { account.consumer(usage) };
+            watch_subjects(&name, bucket, filter).map(api).to_vec()
         }
         Right::Write(bucket, filter) => vec![plain(bucket.subject(filter))],
         Right::Get(bucket, filter) => vec![plain(get_subject(bucket, filter))],
@@ -85,6 +88,11 @@ pub(crate) fn whole_subject(bucket: &Bucket) -> String {
     format!("{OWN_API}.DIRECT.GET.{}", bucket.stream())
 }
 
+/// What the leader of the stream answers. It opens the whole bucket, and is for seats alone.
+pub(crate) fn latest_subject(bucket: &Bucket) -> String {
+    format!("{OWN_API}.STREAM.MSG.GET.{}", bucket.stream())
+}
+
 /// To make a consumer, to fetch by it, to take it away.
 fn watch_subjects(consumer: &str, bucket: &Bucket, filter: &str) -> [String; 3] {
     let stream = bucket.stream();
@@ -105,7 +113,15 @@ pub(crate) fn seat(seat: &SeatName) -> Permissions {
     }
     let account = Account::Seat(seat.clone());
     let mut publish = vec!["_INBOX.>".to_owned(), "_R_.>".to_owned()];
-    publish.extend(imports(&account, &rights::seat(seat)).into_iter().map(|import| import.subject));
+    let rights = rights::seat(seat);
+    publish.extend(imports(&account, &rights).into_iter().map(|import| import.subject));
+    for right in &rights {
+        match right {
+            Right::Write(bucket, filter) if filter == ">" => publish.push(bucket.fence(">")),
+            Right::Watch(bucket, ..) => publish.push(latest_subject(bucket)),
+            _ => {}
+        }
+    }
     let subscribe = vec![format!("{}.>", inbox(&account)), "$SRV.>".to_owned(), format!("{seat}.>")];
     Permissions { publish: Subjects::only(publish), subscribe: Subjects::only(subscribe) }
 }
@@ -121,7 +137,7 @@ fn controller(seat: &SeatName) -> Permissions {
         .collect();
     let mut publish = Vec::new();
     for bucket in [Bucket::registry(), Bucket::credentials()] {
-        publish.push(bucket.subject(">"));
+        publish.extend([bucket.subject(">"), bucket.fence(">")]);
         publish.push(format!("{OWN_API}.STREAM.PURGE.{}", bucket.stream()));
     }
     publish.push(format!("{OWN_API}.STREAM.PURGE.{}", Bucket::seats().stream()));

@@ -47,7 +47,7 @@ pub(super) async fn run(
     shared: &Shared,
     until: Instant,
 ) -> Result<(), MirrorError> {
-    let consumer = bus.account().consumer(&scope.usage);
+    let consumer = bus.consumer(&scope.usage);
     let stream = scope.bucket.stream();
     let answers = Round { bus, scope, consumer: &consumer, stream: &stream };
     let pending = answers.make_consumer().await?;

@@ -65,7 +65,7 @@ impl Planning {
     }
 
     pub(super) async fn read_current(&self) -> Result<Option<InEffect>, PlanningError> {
-        let Some(Entry { revision, value }) = self.kv.get(CURRENT).await? else { return Ok(None) };
+        let Some(Entry { revision, value }) = self.kv.latest(CURRENT).await? else { return Ok(None) };
         let record = serde_json::from_slice(&value)
             .map_err(|source| PlanningError::Shape { key: CURRENT.to_owned(), source })?;
         Ok(Some(InEffect { record, revision, planned: None }))

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use mesh_bus::bucket::{self, BucketError};
-use mesh_bus::{Bucket, Bus};
+use mesh_bus::seat::Tenure;
+use mesh_bus::{Bucket, bucket};
 
 use super::{CURRENT, Planning, PlanningError};
 
@@ -15,7 +15,7 @@ impl Planning {
     ///
     /// # Errors
     /// Where the bus refuses or does not answer.
-    pub async fn sweep(&self, bus: &Bus) -> Result<usize, PlanningError> {
+    pub async fn sweep(&self, tenure: &Tenure) -> Result<usize, PlanningError> {
         let current = self.current.lock().await;
         let Some(in_effect) = current.as_ref() else { return Ok(0) };
         let Some((description, plan)) = &in_effect.planned else { return Ok(0) };
@@ -28,20 +28,22 @@ impl Planning {
             .collect();
         let is_wanted = |key: &str| key.split('.').next().is_some_and(|digest| wanted.contains(digest));
         let kept = [CURRENT, in_effect.record.description.as_str()];
-        let swept = keep_only(bus, &Bucket::files(), is_wanted).await?;
-        Ok(swept + keep_only(bus, &Bucket::plan(), |key| kept.contains(&key)).await?)
+        let swept = keep_only(tenure, &Bucket::files(), is_wanted).await?;
+        Ok(swept + keep_only(tenure, &Bucket::plan(), |key| kept.contains(&key)).await?)
     }
 }
 
 async fn keep_only(
-    bus: &Bus,
+    tenure: &Tenure,
     bucket: &Bucket,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<usize, BucketError> {
+) -> Result<usize, PlanningError> {
+    let (bus, kv) = (tenure.bus(), tenure.kv(bucket.clone()));
     let keys = bucket::keys(bus, bucket).await?;
     let gone: Vec<&String> = keys.iter().filter(|key| !is_wanted(key)).collect();
     for key in &gone {
-        bucket::purge(bus, bucket, key).await?;
+        let deleted = kv.delete(key).await?;
+        bucket::purge(bus, bucket, key, deleted).await?;
     }
     Ok(gone.len())
 }

@@ -1,14 +1,16 @@
 //! A control plane with its controller, and a small mesh to apply: a provider on `attic`, a consumer on `cellar`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::BASE64;
+use mesh_bus::account::Usage;
 use mesh_bus::accounts::Accounts;
 use mesh_bus::testing::Bus;
 use mesh_bus::verb::{AskError, VerbError, ask};
-use mesh_bus::{Account, Bucket, Creds, FirstTry, Kv, UserKey};
+use mesh_bus::{Account, Bucket, Creds, FirstTry, Kv, Mirror, UserKey};
 use mesh_controller::{Config, Roster, run};
 use mesh_model::digest::Digest;
 use mesh_model::wire::{ApplyAnswer, ApplyAsk, Listed, Listing, PART, StatusAnswer, UploadAnswer, UploadAsk};
@@ -149,13 +151,16 @@ impl Control {
     }
 
     /// The last revision of each bucket that the controller writes: they grow with each write.
-    pub(crate) async fn revisions(&self) -> Vec<u64> {
+    pub(crate) async fn revisions(&self) -> Vec<(BTreeMap<String, u64>, Vec<String>)> {
         let mut all = Vec::new();
         for bucket in [Bucket::assignments(), Bucket::config(), Bucket::plan(), Bucket::files()] {
-            let info = format!("$JS.API.STREAM.INFO.KV_{}", bucket.name());
-            let answer = self.eye.nats().request(info, "".into()).await.expect("an answer");
-            let answer: serde_json::Value = serde_json::from_slice(&answer.payload).expect("JSON");
-            all.push(answer["state"]["last_seq"].as_u64().expect("a number"));
+            // With the marks that deleted keys leave.
+            let keys = mesh_bus::bucket::keys(&self.eye, &bucket).await.expect("the eye may look");
+            let mirror = Mirror::open(&self.eye, bucket, ">", Usage::read());
+            mirror.ready().await;
+            let revisions =
+                mirror.snapshot().iter().map(|(key, entry)| (key.clone(), entry.revision)).collect();
+            all.push((revisions, keys));
         }
         all
     }
