@@ -18,6 +18,7 @@ mod wire;
 
 pub use reach::{Answered, ModuleReach, NodeReach, OperatorReach, Provides};
 pub use rights::{Right, consumers_filter};
+pub use table::{CONFIRM_ESCROW, SERVER};
 pub(crate) use wire::{EXPORTS, get_subject, latest_subject, limits, longest_message, seat, whole_subject};
 
 /// What one account may do, for whoever signs it.

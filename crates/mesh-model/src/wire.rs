@@ -11,6 +11,7 @@ mod config;
 mod control;
 mod credential;
 mod delivery;
+mod escrow;
 mod need;
 mod plan;
 mod provisioning;
@@ -32,6 +33,10 @@ pub use control::{
 };
 pub use credential::{CredentialRecord, CredentialVersion};
 pub use delivery::{ConsumerCredentials, ConsumersAnswer, ConsumersAsk, Delivered, SecretAnswer, SecretAsk};
+pub use escrow::{
+    ConfirmEscrowAnswer, ConfirmEscrowAsk, EscrowAnswer, EscrowLabel, EscrowState, Escrowed, EscrowedAnswer,
+    EscrowedAsk,
+};
 pub use need::{NeedRecord, NeedState};
 pub use plan::{Placement, PlanRecord};
 pub use provisioning::{Misshapen, NotAWhat, ProvisioningAnswer, ProvisioningAsk, What};

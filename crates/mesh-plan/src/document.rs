@@ -27,6 +27,9 @@ pub struct Document {
     /// The ports of each address that something outside the mesh held.
     #[serde(default)]
     pub held: BTreeMap<String, BTreeSet<u16>>,
+    /// The age recipients to whom every secret is to be sealed too.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub escrow: Vec<String>,
     /// What every module on every node is to do.
     pub assignments: Vec<Assignment>,
     /// The settings of every module on every node.
@@ -44,6 +47,7 @@ impl Document {
             placement: plan.placement.clone(),
             roots: plan.roots.clone(),
             held: plan.held.clone(),
+            escrow: plan.escrow.clone(),
             assignments: plan.assignments.values().cloned().collect(),
             settings: plan.settings.values().cloned().collect(),
         }
@@ -61,6 +65,7 @@ impl Document {
             placement: self.placement.clone(),
             roots: self.roots.clone(),
             held: self.held.clone(),
+            escrow: self.escrow.clone(),
             by: by.to_owned(),
             at,
         };

@@ -79,6 +79,7 @@ impl Plan {
             placement: self.placement.clone(),
             roots: self.roots.clone(),
             held: self.held.clone(),
+            escrow: self.escrow.clone(),
             by: by.to_owned(),
             at,
         }

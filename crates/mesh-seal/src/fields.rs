@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use zeroize::Zeroizing;
 
@@ -28,6 +29,9 @@ pub enum FieldsError {
     /// What was opened is no map of fields.
     #[error("what was sealed is not a map of fields")]
     NotFields,
+    /// What is to say what they are is no JSON object.
+    #[error("the label is not a JSON object")]
+    NotLabel,
 }
 
 impl Fields {
@@ -73,16 +77,37 @@ impl Fields {
 
     /// All in one, to be sealed.
     pub fn encode(&self) -> Result<Secret, FieldsError> {
+        let texts = self.texts()?;
+        let mut json = Zeroizing::new(Vec::with_capacity(room(&texts)));
+        serde_json::to_writer(&mut *json, &texts).expect("a map of text to text always has a JSON");
+        Ok(Secret::from_wiped(json))
+    }
+
+    /// All in one line that says what it is, for somebody who opens it with nothing else at hand: the keys of a label
+    /// (which is a JSON object), and `secrets`, the map of [`Fields::encode`].
+    pub fn encode_labelled(&self, label: &impl Serialize) -> Result<Secret, FieldsError> {
+        #[derive(Serialize)]
+        struct Labelled<'a, L> {
+            #[serde(flatten)]
+            label: &'a L,
+            secrets: &'a BTreeMap<&'a str, &'a str>,
+        }
+
+        let secrets = &self.texts()?;
+        let label_room = serde_json::to_string(label).map_err(|_| FieldsError::NotLabel)?.len();
+        let mut json = Zeroizing::new(Vec::with_capacity(label_room + room(secrets) + 32));
+        serde_json::to_writer(&mut *json, &Labelled { label, secrets }).map_err(|_| FieldsError::NotLabel)?;
+        json.push(b'\n');
+        Ok(Secret::from_wiped(json))
+    }
+
+    fn texts(&self) -> Result<BTreeMap<&str, &str>, FieldsError> {
         let mut texts = BTreeMap::new();
         for (field, secret) in self.iter() {
             let text = secret.expose_text();
             texts.insert(field, text.ok_or_else(|| FieldsError::NotText { field: field.to_owned() })?);
         }
-        // At most six bytes a byte (\u0000), so that it never grows and leaves an unwiped copy behind.
-        let room = texts.iter().map(|(field, text)| 6 * (field.len() + text.len()) + 6).sum::<usize>() + 2;
-        let mut json = Zeroizing::new(Vec::with_capacity(room));
-        serde_json::to_writer(&mut *json, &texts).expect("a map of text to text always has a JSON");
-        Ok(Secret::from_wiped(json))
+        Ok(texts)
     }
 
     /// Takes apart what [`Fields::encode`] put together.
@@ -97,6 +122,12 @@ impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
+}
+
+/// How many bytes they come to as JSON: at most six bytes a byte (`\u0000`), so that a buffer of this size never grows and
+/// leaves an unwiped copy behind.
+fn room(texts: &BTreeMap<&str, &str>) -> usize {
+    texts.iter().map(|(field, text)| 6 * (field.len() + text.len()) + 6).sum::<usize>() + 2
 }
 
 /// A JSON text that becomes a secret without a copy that nobody wipes.

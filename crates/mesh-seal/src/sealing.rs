@@ -4,6 +4,7 @@
 //! `age` command and the key file where everything else is gone. Sealing says nothing about who
 //! sealed: anybody who knows the public key can. That is what [`crate::Sealed`] adds.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::io::{Read, Write};
 use std::str::FromStr;
@@ -63,6 +64,19 @@ impl fmt::Debug for SealingKey {
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Recipient(x25519::Recipient);
+
+/// By its text, so that a set of them has one order everywhere.
+impl Ord for Recipient {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.to_string().cmp(&other.to_string())
+    }
+}
+
+impl PartialOrd for Recipient {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl FromStr for Recipient {
     type Err = ParseError;

@@ -16,10 +16,13 @@ use mesh_model::wire::{
 };
 use mesh_seal::{Ciphertext, Recipient, Sealed, VerifyingKey};
 
+use crate::apply::Supplied;
 use crate::credential::{Credential, Origin};
 use crate::rules::What;
 use crate::store::Pinned;
 use crate::vault::{PutError, Seen, Vault};
+
+pub(crate) mod escrow;
 
 /// A page ends behind the entry with which it comes to so many bytes, sealed values counted.
 const PAGE: usize = 256 * 1024;
@@ -124,7 +127,13 @@ pub fn list(vault: &Vault, ask: &ListAsk) -> Result<ListAnswer<Recipient>, VerbE
 pub fn recipients(vault: &Vault, ask: &RecipientsAsk) -> Result<RecipientsAnswer<Recipient>, VerbError> {
     let seen = vault.seen();
     let pins = vault.store().pins().map_err(|error| broken(&error))?;
-    let mut answer = RecipientsAnswer { v: V1, recipients: Default::default(), without_key: vec![] };
+    let mut answer = RecipientsAnswer {
+        v: V1,
+        recipients: Default::default(),
+        without_key: vec![],
+        mesh: vault.mesh().clone(),
+        escrow: seen.escrow.sealed.iter().cloned().collect(),
+    };
     let entry = Entry::Own(ask.name.clone());
     for (key, what) in &seen.wanted.entries {
         let is_asked = ask.node.as_ref().is_none_or(|node| *node == key.node);
@@ -145,13 +154,12 @@ pub fn recipients(vault: &Vault, ask: &RecipientsAsk) -> Result<RecipientsAnswer
 
 /// `mesh-vault.put`: keeps a supplied secret that an operator sealed; it is signed unopened.
 pub fn put(vault: &Vault, ask: PutAsk<Recipient, Ciphertext>) -> Result<PutAnswer, VerbError> {
-    let PutAsk { node, module, name, recipient, ciphertext } = ask;
+    let PutAsk { node, module, name, recipient, ciphertext, id, escrow } = ask;
     let key = CredentialKey { node, module, entry: Entry::Own(name) };
     must_be_supplied(&key, vault.seen().wanted.entries.get(&key))?;
-    let size = ciphertext.as_bytes().len();
-    if size > LONGEST {
-        return Err(VerbError::new("too-large", format!("it has {size} bytes, and may have {LONGEST}")));
-    }
+    is_short_enough([&ciphertext].into_iter().chain(escrow.values()))?;
+    escrow::is_an_id(vault, &key, id.as_deref())?;
+    escrow::are_all(&vault.seen().escrow, escrow.keys())?;
     let pins = vault.store().pins().map_err(|error| broken(&error))?;
     match pins.get(&key.node) {
         Some(known) if *known == recipient => {}
@@ -167,10 +175,19 @@ pub fn put(vault: &Vault, ask: PutAsk<Recipient, Ciphertext>) -> Result<PutAnswe
             return Err(VerbError::new("no-key", message));
         }
     }
-    match vault.put(&key, recipient, ciphertext) {
+    match vault.put(&key, Supplied { id, recipient, ciphertext, escrow }) {
         Ok(credential) => Ok(PutAnswer { v: V1, id: credential.id, version: credential.version }),
         Err(PutError::Store(error)) => Err(broken(&error)),
         Err(PutError::Make(error)) => Err(broken(&error)),
+    }
+}
+
+fn is_short_enough<'a>(sealed: impl Iterator<Item = &'a Ciphertext>) -> Result<(), VerbError> {
+    match sealed.map(|one| one.as_bytes().len()).find(|size| *size > LONGEST) {
+        None => Ok(()),
+        Some(size) => {
+            Err(VerbError::new("too-large", format!("it has {size} bytes, and may have {LONGEST}")))
+        }
     }
 }
 
@@ -216,6 +233,7 @@ fn listed(seen: &Seen, key: &CredentialKey, live: &[Credential]) -> Option<Vault
             .map(|one| CredentialVersion { id: one.id.clone(), version: one.version })
             .collect(),
         recipients: sealed.map(|(node, sealed)| (node.clone(), sealed.recipient.clone())).collect(),
+        escrow: newest.into_iter().flat_map(|one| one.escrow.keys().cloned()).collect(),
     })
 }
 

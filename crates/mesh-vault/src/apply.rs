@@ -3,7 +3,7 @@
 //! What is made is on the disk before anybody hears of it, in as few commits as the steps allow. A
 //! crash between two commits loses nothing: the next plan finds what is still missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_model::key::CredentialKey;
 use mesh_model::name::{MeshName, NodeName};
@@ -13,6 +13,7 @@ use mesh_seal::{
 };
 
 use crate::credential::{Credential, Origin};
+use crate::escrow::{self, CopyError};
 use crate::plan::{Pins, Step};
 use crate::rules::{Spec, What};
 use crate::store::{Change, Store, StoreError};
@@ -26,8 +27,23 @@ pub struct Maker<'a> {
     pub mesh: &'a MeshName,
     /// The vault's own key.
     pub signing: &'a SigningKey,
+    /// To whom it is sealed beside its readers.
+    pub escrow: &'a BTreeSet<Recipient>,
     /// Where secrets and ids come from.
     pub random: &'a mut dyn Randomness,
+}
+
+/// What an operator sealed.
+#[derive(Debug, Clone)]
+pub struct Supplied {
+    /// The id that the operator chose, if any.
+    pub id: Option<String>,
+    /// The key of the node.
+    pub recipient: Recipient,
+    /// What is sealed to it.
+    pub ciphertext: Ciphertext,
+    /// The same for escrow recipients.
+    pub escrow: BTreeMap<Recipient, Ciphertext>,
 }
 
 /// One entry could not be made; the others were.
@@ -56,6 +72,14 @@ pub enum MakeError {
         key: CredentialKey,
         /// Why.
         source: SealError,
+    },
+    /// It could not be sealed to an escrow recipient.
+    #[error("sealing {key} to an escrow recipient failed")]
+    Escrow {
+        /// What.
+        key: CredentialKey,
+        /// Why.
+        source: CopyError,
     },
 }
 
@@ -92,7 +116,8 @@ impl Maker<'_> {
         to: &Pins,
         version: u64,
     ) -> Result<Credential, MakeError> {
-        let secret = self.secret(key, what)?;
+        let fields = self.fields(key, what)?;
+        let secret = fields.encode().map_err(|source| MakeError::Fields { key: key.clone(), source })?;
         let id = self.id(key)?;
         let mut sealed = BTreeMap::new();
         for (node, recipient) in to {
@@ -101,30 +126,34 @@ impl Maker<'_> {
             let one = sealing.map_err(|source| MakeError::Seal { key: key.clone(), source })?;
             sealed.insert(node.clone(), one);
         }
-        Ok(Credential { id, version, origin: what.origin(), sealed })
+        let origin = what.origin();
+        let label = escrow::label(self.mesh, key, &origin, &id, version);
+        let copies = escrow::copies(self.escrow, &label, &fields);
+        let escrow = copies.map_err(|source| MakeError::Escrow { key: key.clone(), source })?;
+        Ok(Credential { id, version, origin, sealed, escrow })
     }
 
     /// Signs, unopened, what an operator sealed to the node that a supplied secret belongs to.
     pub fn countersign(
         &mut self,
         key: &CredentialKey,
-        recipient: Recipient,
-        ciphertext: Ciphertext,
+        supplied: Supplied,
         version: u64,
     ) -> Result<Credential, MakeError> {
-        let id = self.id(key)?;
+        let Supplied { id, recipient, ciphertext, escrow } = supplied;
+        let id = id.map_or_else(|| self.id(key), Ok)?;
         let label = self.label(key, &key.node, &id, version);
         let sealed: Sealed = self.signing.countersign(label, recipient, ciphertext);
         let sealed = BTreeMap::from([(key.node.clone(), sealed)]);
-        Ok(Credential { id, version, origin: Origin::Supplied, sealed })
+        Ok(Credential { id, version, origin: Origin::Supplied, sealed, escrow })
     }
 
-    fn secret(&mut self, key: &CredentialKey, what: &What) -> Result<Secret, MakeError> {
+    fn fields(&mut self, key: &CredentialKey, what: &What) -> Result<Fields, MakeError> {
         let mut drawn = Fields::new();
         for (field, spec) in what.fields() {
             drawn.insert(field, self.draw(key, spec)?);
         }
-        drawn.encode().map_err(|source| MakeError::Fields { key: key.clone(), source })
+        Ok(drawn)
     }
 
     fn draw(&mut self, key: &CredentialKey, spec: Spec) -> Result<Secret, MakeError> {

@@ -58,7 +58,7 @@ impl Assigned {
                 unsure.insert(ModuleKey { node: key.node.clone(), module: key.module.clone() });
             }
         }
-        Wanted { entries, unsure }
+        Wanted { entries, unsure, escrow: None }
     }
 }
 

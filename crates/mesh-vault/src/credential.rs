@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_model::name::{FieldName, NodeName, ProvisionName};
 use mesh_model::wire::Provider;
-use mesh_seal::Sealed;
+use mesh_seal::{Ciphertext, Recipient, Sealed};
 use serde::{Deserialize, Serialize};
 
 /// A credential as it is kept.
@@ -18,6 +18,9 @@ pub struct Credential {
     pub origin: Origin,
     /// The same secret, sealed to each machine that may read it.
     pub sealed: BTreeMap<NodeName, Sealed>,
+    /// The same with a label on the inside, sealed to each escrow recipient that there was.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub escrow: BTreeMap<Recipient, Ciphertext>,
 }
 
 /// What a credential was made for: as much of it as makes another one necessary when it changes.

@@ -72,7 +72,8 @@ pub(crate) fn credential(text: &str, version: u64, origin: Origin, to: &Pins) ->
         let label = Label { mesh, node: name.to_string(), owner, name: "db".to_owned(), id, version };
         (name.clone(), signing.seal_for(label, recipient, &Secret::new(vec![])).unwrap())
     };
-    Credential { id: "c7f3".to_owned(), version, origin, sealed: to.iter().map(seal).collect() }
+    let (id, sealed) = ("c7f3".to_owned(), to.iter().map(seal).collect());
+    Credential { id, version, origin, sealed, escrow: BTreeMap::new() }
 }
 
 /// An assignment as it is on the bus, with some of it replaced.

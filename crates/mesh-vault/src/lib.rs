@@ -2,7 +2,7 @@
 //!
 //! What it keeps is sealed, so it cannot read what it keeps. It looks at what the assignments call
 //! for ([`assigned`], [`rules`]), compares that with what it has ([`store`]), and takes the steps that
-//! are missing ([`plan`], pure; [`apply`], with effects). What others may notice of it is a
+//! are missing ([`plan`], pure; [`apply`], with effects). What is made is sealed to [`escrow`] recipients too. What others may notice of it is a
 //! [`record`]: ids and versions. [`vault`] holds that together, [`answer`] answers its verbs, and
 //! [`service`] puts it on the bus.
 //!
@@ -14,7 +14,9 @@ pub mod apply;
 pub mod assigned;
 pub mod config;
 pub mod credential;
+pub mod escrow;
 pub mod plan;
+mod planned;
 mod publish;
 pub mod record;
 pub mod rules;

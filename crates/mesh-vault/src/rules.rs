@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mesh_model::key::{CredentialKey, Entry, ModuleKey};
 use mesh_model::name::{FieldName, NodeName, ProvisionName};
 use mesh_model::wire::{self, Assignment, Give, Need, Provider, SecretSpec};
-use mesh_seal::{Alphabet, Fields};
+use mesh_seal::{Alphabet, Fields, Recipient};
 
 use crate::credential::Origin;
 
@@ -19,6 +19,8 @@ pub struct Wanted {
     pub entries: BTreeMap<CredentialKey, What>,
     /// Modules of which nothing is known for sure at the moment: nothing of theirs is dropped.
     pub unsure: BTreeSet<ModuleKey>,
+    /// The escrow recipients that the plan names; absent where that is not known.
+    pub escrow: Option<BTreeSet<Recipient>>,
 }
 
 /// One thing that there must be.

@@ -3,18 +3,20 @@
 //!
 //! A message is only a reason to look: each look reads all of the assignments and all that is kept.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mesh_bus::account::Usage;
+use mesh_bus::account::{Account, Usage};
+use mesh_bus::grants::{CONFIRM_ESCROW, SERVER};
 use mesh_bus::mirror::Entries;
 use mesh_bus::seat::{self, Tenure, Terms};
 use mesh_bus::verb::{Ask, MAX_QUESTION, ServeError, Service, VerbError};
 use mesh_bus::{Bucket, Mirror};
 use mesh_model::name::{NodeName, SeatName};
-use mesh_seal::SystemRandom;
+use mesh_seal::{Recipient, SystemRandom};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::sync::Notify;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +25,9 @@ use crate::answer;
 use crate::assigned::Assigned;
 use crate::config::Config;
 use crate::plan::Step;
+use crate::planned::Planned;
 use crate::publish::Publisher;
+use crate::rules::Wanted;
 use crate::signing::{KeyError, signing_key};
 use crate::store::{RedbStore, StoreError, store_file};
 use crate::vault::{Look, Vault};
@@ -101,6 +105,7 @@ struct Watcher {
     assignments: Mirror,
     credentials: Mirror,
     assigned: Arc<Mutex<Assigned>>,
+    planned: Planned,
     publisher: Publisher,
     grace: Duration,
 }
@@ -113,6 +118,7 @@ impl Watcher {
             assignments: mirror(Bucket::assignments()),
             credentials: mirror(Bucket::credentials()),
             assigned: Arc::default(),
+            planned: Planned::open(&config.bus),
             publisher: Publisher::new(tenure.kv(Bucket::credentials())),
             grace: config.grace,
         }
@@ -121,6 +127,7 @@ impl Watcher {
     async fn ready(&self) {
         self.assignments.ready().await;
         self.credentials.ready().await;
+        self.planned.ready().await;
     }
 
     async fn run(&mut self, desk: &Desk, tenure: &Tenure) {
@@ -130,6 +137,7 @@ impl Watcher {
                 () = tenure.over().cancelled() => return,
                 () = self.assignments.changed() => {}
                 () = self.credentials.changed() => {}
+                () = self.planned.changed() => {}
                 () = desk.nudge.notified() => {}
                 () = tokio::time::sleep(pause) => {}
             }
@@ -138,7 +146,12 @@ impl Watcher {
 
     /// One look; says whether all went well.
     async fn look(&mut self) -> bool {
-        let look = match self.look_at(self.assignments.snapshot()).await {
+        let assignments = self.assignments.snapshot();
+        let escrow = match self.planned.escrow(&assignments).await {
+            Ok(escrow) => escrow,
+            Err(error) => return failed(&error),
+        };
+        let look = match self.look_at(assignments, escrow).await {
             Ok(Ok(look)) => look,
             Ok(Err(error)) => return failed(&error),
             Err(error) => return failed(&error),
@@ -150,12 +163,16 @@ impl Watcher {
         }
     }
 
-    async fn look_at(&self, bucket: Entries) -> Result<Result<Look, StoreError>, JoinError> {
+    async fn look_at(
+        &self,
+        bucket: Entries,
+        escrow: Option<BTreeSet<Recipient>>,
+    ) -> Result<Result<Look, StoreError>, JoinError> {
         let (vault, assigned, grace) = (Arc::clone(&self.vault), Arc::clone(&self.assigned), self.grace);
         let look = move || {
             let mut assigned = assigned.lock().unwrap_or_else(PoisonError::into_inner);
             assigned.read(&bucket);
-            vault.look(|kept| assigned.wanted(kept, grace, Instant::now()))
+            vault.look(|kept| Wanted { escrow, ..assigned.wanted(kept, grace, Instant::now()) })
         };
         tokio::task::spawn_blocking(look).await
     }
@@ -211,6 +228,15 @@ impl Desk {
             answer::recipients(&desk.vault, &ask)
         })
         .await?;
+        self.of_operators(&service, "mesh-vault.escrow", |desk, _: IgnoredAny| {
+            Ok(answer::escrow::recipients(&desk.vault))
+        })
+        .await?;
+        self.of_operators(&service, "mesh-vault.escrowed", |desk, ask| {
+            answer::escrow::copies(&desk.vault, &ask)
+        })
+        .await?;
+        self.of_the_server(&service).await?;
         self.of_operators(&service, "mesh-vault.put", |desk, ask| {
             let answer = answer::put(&desk.vault, ask);
             desk.nudge.notify_one();
@@ -255,6 +281,24 @@ impl Desk {
         let desk = self.clone();
         let handler = move |ask: Ask| desk.clone().work(move |desk| answer(desk, ask.read()?));
         service.answer(subject, MAX_QUESTION, handler).await
+    }
+
+    /// What nobody may say but who has the server's keys, whatever the bus lets through.
+    async fn of_the_server(&self, service: &Service) -> Result<(), ServeError> {
+        let (desk, server) = (self.clone(), Account::Seat(SERVER.parse().expect("it is a name")));
+        let handler = move |ask: Ask| {
+            let is_at_server = ask.by == server;
+            desk.clone().work(move |desk| {
+                if !is_at_server {
+                    let message = "an escrow recipient is confirmed on the server's machine alone";
+                    return Err(VerbError::new("not-here", message));
+                }
+                let answer = answer::escrow::confirm(&desk.vault, &ask.read()?);
+                desk.nudge.notify_one();
+                answer
+            })
+        };
+        service.answer(CONFIRM_ESCROW, MAX_QUESTION, handler).await
     }
 
     /// Off the threads of the bus, since it waits for the disk.

@@ -10,6 +10,7 @@ use mesh_model::name::{NameError, NodeName};
 use mesh_seal::Recipient;
 
 use crate::credential::Credential;
+use crate::escrow::{Confirmed, Standing};
 use crate::plan::{Kept, Pins};
 
 mod redb;
@@ -46,17 +47,24 @@ pub trait Store: Send + Sync {
     /// The highest version ever given under a key, 0 for none. Dropping does not lower it.
     fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError>;
 
+    /// The escrow recipients that were confirmed.
+    fn confirmed(&self) -> Result<Confirmed, StoreError>;
+
     /// Does all of the changes, or none. On the disk before it returns.
     fn commit(&self, changes: &[Change]) -> Result<(), StoreError>;
 }
 
 /// One change of what is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// This credential in the place of all there are under the key.
     Replace(CredentialKey, Credential),
     /// None any more under the key.
     Drop(CredentialKey),
+    /// This escrow recipient is confirmed, and stands so.
+    Confirm(Recipient, Standing),
+    /// This one is confirmed no longer.
+    Unconfirm(Recipient),
 }
 
 /// What came of pinning a key.
@@ -134,6 +142,12 @@ pub enum StoreError {
     Node {
         /// Why it is none.
         source: NameError,
+    },
+    /// An escrow recipient in it is none, or how it stands cannot be read.
+    #[error("the vault's store holds {recipient} as an escrow recipient, which cannot be read")]
+    Escrow {
+        /// Which.
+        recipient: String,
     },
     /// A node's key in it is no key.
     #[error("the vault's store holds an unreadable sealing key for {node}")]

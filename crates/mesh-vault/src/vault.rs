@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mesh_model::key::CredentialKey;
 use mesh_model::name::{MeshName, NodeName, ProvisionName};
-use mesh_model::wire::{CredentialRecord, Provider};
-use mesh_seal::{Ciphertext, Recipient, SigningKey, SystemRandom, VerifyingKey};
+use mesh_model::wire::{CredentialRecord, EscrowState, Provider};
+use mesh_seal::{Recipient, SigningKey, SystemRandom, VerifyingKey};
 
-use crate::apply::{MakeError, Maker, apply};
+use crate::apply::{MakeError, Maker, Supplied, apply};
 use crate::credential::{Credential, Origin};
+use crate::escrow::{self, Escrow, Standing};
 use crate::plan::{Kept, Step, plan};
 use crate::record::{records, waits};
 use crate::rules::Wanted;
@@ -28,7 +29,7 @@ pub struct Vault {
 }
 
 /// What the last look saw.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// What there must be.
     pub wanted: Wanted,
@@ -39,6 +40,8 @@ pub struct Seen {
     pub made_for: BTreeMap<(Provider, ProvisionName), BTreeSet<CredentialKey>>,
     /// Whether there was a look at all: before the first, nothing can be said to be missing.
     pub has_looked: bool,
+    /// The escrow recipients.
+    pub escrow: Escrow,
 }
 
 /// What a look came to.
@@ -69,6 +72,11 @@ impl Vault {
         Self { mesh, signing, store, seen: Mutex::default(), making: Mutex::default() }
     }
 
+    /// The mesh.
+    pub fn mesh(&self) -> &MeshName {
+        &self.mesh
+    }
+
     /// The key that it signs with, as others check it.
     pub fn verifying(&self) -> VerifyingKey {
         self.signing.verifying()
@@ -90,13 +98,14 @@ impl Vault {
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let (kept, pins) = (self.store.kept()?, self.store.pins()?);
         let wanted = wanted(&kept);
+        let escrow = self.escrow_with(wanted.escrow.as_ref())?;
         let steps = plan(&wanted, &kept, &pins);
-        let failed = apply(&steps, &mut self.maker(&mut SystemRandom), self.store())?;
+        let failed = apply(&steps, &mut self.maker(&escrow.sealed, &mut SystemRandom), self.store())?;
         let kept = if steps.iter().any(Step::is_change) { self.store.kept()? } else { kept };
         let records = records(&wanted, &kept, &pins);
         let waits = waits(&wanted, &kept, &pins);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
-            Arc::new(Seen { wanted, waits, made_for: made_for(&kept), has_looked: true });
+            Arc::new(Seen { wanted, waits, made_for: made_for(&kept), has_looked: true, escrow });
         Ok(Look { records, steps, failed })
     }
 
@@ -106,22 +115,46 @@ impl Vault {
     }
 
     /// Keeps a supplied secret, signed unopened, in the place of the one before.
-    pub fn put(
-        &self,
-        key: &CredentialKey,
-        recipient: Recipient,
-        ciphertext: Ciphertext,
-    ) -> Result<Credential, PutError> {
+    pub fn put(&self, key: &CredentialKey, supplied: Supplied) -> Result<Credential, PutError> {
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let version = self.store.highest(key)? + 1;
-        let mut random = SystemRandom;
-        let credential = self.maker(&mut random).countersign(key, recipient, ciphertext, version)?;
+        let (nobody, mut random) = (BTreeSet::new(), SystemRandom);
+        let credential = self.maker(&nobody, &mut random).countersign(key, supplied, version)?;
         self.store.commit(&[Change::Replace(key.clone(), credential.clone())])?;
         Ok(credential)
     }
 
-    fn maker<'a>(&'a self, random: &'a mut SystemRandom) -> Maker<'a> {
-        Maker { mesh: &self.mesh, signing: &self.signing, random }
+    /// From now on, what is made is sealed to this recipient too, while a plan names it.
+    pub fn confirm(&self, recipient: &Recipient) -> Result<EscrowState, StoreError> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut escrow = seen.escrow.clone();
+        let standing = match seen.wanted.escrow.as_ref().is_some_and(|named| named.contains(recipient)) {
+            true => Standing::Named,
+            false => Standing::Ahead,
+        };
+        if !escrow.sealed.contains(recipient) {
+            self.store.commit(&[Change::Confirm(recipient.clone(), standing)])?;
+            escrow = Escrow::of(seen.wanted.escrow.as_ref(), &self.store.confirmed()?);
+        }
+        let state = escrow.told().get(recipient).copied().unwrap_or(EscrowState::Ahead);
+        *seen = Arc::new(Seen { escrow, ..Seen::clone(&seen) });
+        Ok(state)
+    }
+
+    /// The escrow recipients, once what the plan changes in them is kept.
+    fn escrow_with(&self, planned: Option<&BTreeSet<Recipient>>) -> Result<Escrow, StoreError> {
+        let confirmed = self.store.confirmed()?;
+        let changes = escrow::changes(planned, &confirmed);
+        if changes.is_empty() {
+            return Ok(Escrow::of(planned, &confirmed));
+        }
+        self.store.commit(&changes)?;
+        Ok(Escrow::of(planned, &self.store.confirmed()?))
+    }
+
+    fn maker<'a>(&'a self, escrow: &'a BTreeSet<Recipient>, random: &'a mut SystemRandom) -> Maker<'a> {
+        Maker { mesh: &self.mesh, signing: &self.signing, escrow, random }
     }
 }
 

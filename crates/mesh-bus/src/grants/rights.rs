@@ -95,6 +95,7 @@ impl Whose<'_> {
     fn slices(&self, keys: &Keys) -> Vec<Slice> {
         match keys {
             Keys::All(bucket) => vec![Slice::of(bucket(), ">")],
+            Keys::One(bucket, key) => vec![Slice::of(bucket(), *key)],
             Keys::Own(bucket) => self.here(bucket()).into_iter().collect(),
             Keys::Everywhere => self.everywhere(),
             Keys::Answers => self.provides().iter().flat_map(answers).collect(),

@@ -29,6 +29,8 @@ pub(super) enum Line {
 pub(super) enum Keys {
     /// All of a bucket.
     All(fn() -> Bucket),
+    /// One key of a bucket.
+    One(fn() -> Bucket, &'static str),
     /// Those of a bucket that begin with the node's name.
     Own(fn() -> Bucket),
     /// All of every bucket that operators read.
@@ -49,7 +51,7 @@ pub(super) enum Keys {
     Leases,
 }
 
-use Keys::{All, Answers, AnswersHere, Contributions, Everywhere, Files, Leases, NeedsOfConsumers, Own};
+use Keys::{All, Answers, AnswersHere, Contributions, Everywhere, Files, Leases, NeedsOfConsumers, One, Own};
 use Line::{Answer, Ask, AskAll, Get, Read, Whole, Write};
 
 /// A node.
@@ -95,6 +97,8 @@ pub(super) const OPERATOR: &[Line] = &[
         "mesh-controller.status",
         "mesh-controller.upload",
         "mesh-provisioner.provisioning",
+        "mesh-vault.escrow",
+        "mesh-vault.escrowed",
         "mesh-vault.list",
         "mesh-vault.put",
         "mesh-vault.recipients",
@@ -110,6 +114,8 @@ const VAULT: &[Line] = &[
     Read(All(Bucket::assignments)),
     Read(All(Bucket::applied)),
     Read(All(Bucket::credentials)),
+    // Which escrow recipients it names.
+    Read(One(Bucket::plan, "current")),
     Read(All(Bucket::seats)),
 ];
 
@@ -123,11 +129,20 @@ const PROVISIONER: &[Line] = &[
     Read(All(Bucket::seats)),
 ];
 
+/// The name, among the users of `BUS`, of who has the keys of the server's folder in hand. Nobody holds it as a seat.
+pub const SERVER: &str = "mesh-server";
+/// What that one alone may ask: an operator who may apply must not be able to have secrets sealed to somebody new.
+pub const CONFIRM_ESCROW: &str = "mesh-vault.confirm-escrow";
+
+/// On the server's machine, at its keys.
+const AT_THE_SERVER: &[Line] = &[Ask(&[CONFIRM_ESCROW])];
+
 /// A seat of the mesh's own, but the controller, which [`super::wire::controller`] is about.
 pub(super) fn seat(seat: &SeatName) -> &'static [Line] {
     match seat.as_str() {
         "mesh-vault" => VAULT,
         "mesh-provisioner" => PROVISIONER,
+        SERVER => AT_THE_SERVER,
         _ => &[],
     }
 }

@@ -28,6 +28,9 @@ pub struct PlanRecord {
     /// The ports of each address that something outside the mesh held when this was planned.
     #[serde(default)]
     pub held: BTreeMap<String, BTreeSet<u16>>,
+    /// The age recipients to whom every secret is to be sealed too, once they are confirmed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub escrow: Vec<String>,
     /// Who applied it.
     pub by: String,
     /// When it took effect.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{CredentialVersion, Provider, V1};
-use crate::name::{ModuleName, NodeName, SecretName};
+use crate::name::{MeshName, ModuleName, NodeName, SecretName};
 
 /// A node shows its sealing key. Which node stands in the subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +73,9 @@ pub struct VaultEntry<R> {
     pub versions: Vec<CredentialVersion>,
     /// To whom the newest is sealed.
     pub recipients: BTreeMap<NodeName, R>,
+    /// The escrow recipients that can open the newest.
+    #[serde(skip_serializing_if = "Vec::is_empty", default = "Vec::new")]
+    pub escrow: Vec<R>,
 }
 
 /// Where something in the vault comes from.
@@ -121,10 +124,16 @@ pub struct RecipientsAnswer<R> {
     /// Nodes that the module is to run on and that have not joined: it cannot be sealed to them yet.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub without_key: Vec<NodeName>,
+    /// The mesh, for the label of an escrow copy.
+    pub mesh: MeshName,
+    /// The escrow recipients, to whom it is sealed too.
+    #[serde(skip_serializing_if = "Vec::is_empty", default = "Vec::new")]
+    pub escrow: Vec<R>,
 }
 
 /// Hands over a supplied secret, sealed to its node already: fields with the one field `value`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "R: Deserialize<'de> + Ord, C: Deserialize<'de>"))]
 pub struct PutAsk<R, C> {
     /// The node.
     pub node: NodeName,
@@ -136,6 +145,13 @@ pub struct PutAsk<R, C> {
     pub recipient: R,
     /// What is sealed.
     pub ciphertext: C,
+    /// Its id, where whoever asks has chosen one: 16 lower-case hexadecimal characters that were never used under this name.
+    /// An escrow copy says it on its inside.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<String>,
+    /// The same, sealed to escrow recipients: an [`EscrowLabel`](super::EscrowLabel) with its `secrets`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default = "BTreeMap::new")]
+    pub escrow: BTreeMap<R, C>,
 }
 
 /// It is kept.

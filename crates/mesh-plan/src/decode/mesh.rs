@@ -8,6 +8,8 @@ use mesh_model::name::{ModuleName, NodeName};
 use mesh_model::refusal::Code;
 use mesh_model::wire::Provider;
 
+mod escrow;
+
 use super::Reading;
 use crate::mesh::{Assign, Binding, Machine, MeshFile, PORTS, Settings};
 use crate::shape;
@@ -42,8 +44,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, root: &Node, misnamed: BTreeSet<St
     section(reading, "config", &mut file, settings);
     section(reading, "bind", &mut file, binding);
     if let Some(node) = fields.get("escrow") {
-        file.escrow =
-            reading.items(node, "`escrow`").iter().filter_map(|item| recipient(reading, item)).collect();
+        file.escrow = escrow::read(reading, node);
     }
     file
 }
@@ -210,14 +211,4 @@ fn provider(reading: &mut Reading<'_>, value: &Node) -> Option<At<Provider>> {
     };
     let (module, node) = (reading.name(module, &value.span)?, reading.name(node, &value.span)?);
     Some(At::new(Provider { module, node }, &value.span))
-}
-
-fn recipient(reading: &mut Reading<'_>, item: &Node) -> Option<String> {
-    let text = &reading.scalar(item, "a recipient")?.text;
-    let key = text.strip_prefix("age1").unwrap_or_default();
-    let good = key.len() == 58 && key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    if !good {
-        reading.bad_value(item, "a recipient", "the public key of age, `age1` and 58 letters and digits");
-    }
-    good.then(|| text.clone())
 }

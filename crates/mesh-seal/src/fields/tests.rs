@@ -39,3 +39,13 @@ fn neither_debug_nor_errors_tell() {
     fields.insert("password", Secret::new(vec![0xff]));
     assert_eq!(fields.encode().unwrap_err(), FieldsError::NotText { field: "password".to_owned() });
 }
+
+#[test]
+fn labelled_in_one_line() {
+    let label = serde_json::json!({"node": "cellar", "name": "db"});
+    let labelled = fields([("password", "a\n\u{0}b")]).encode_labelled(&label).unwrap();
+    let line = "{\"node\":\"cellar\",\"name\":\"db\",\"secrets\":{\"password\":\"a\\n\\u0000b\"}}\n";
+    assert_eq!(labelled.expose_text().unwrap(), line);
+    let refused = fields([("password", "sentinel-9e")]).encode_labelled(&"no object").unwrap_err();
+    assert_eq!(refused, FieldsError::NotLabel);
+}

@@ -29,7 +29,8 @@ fn ask_consumers(module: &str, provision: &str, after: Option<String>) -> Consum
 
 fn ask_put(name: &str, recipient: &Recipient, plain: &[u8]) -> PutAsk<Recipient, Ciphertext> {
     let (node, module, name) = (node("cellar"), "notes".parse().unwrap(), name.parse().unwrap());
-    PutAsk { node, module, name, recipient: recipient.clone(), ciphertext: seal(recipient, plain).unwrap() }
+    let (recipient, ciphertext) = (recipient.clone(), seal(recipient, plain).unwrap());
+    PutAsk { node, module, name, recipient, ciphertext, id: None, escrow: Default::default() }
 }
 
 #[test]

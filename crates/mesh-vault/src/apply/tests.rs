@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mesh_seal::{DigestKey, Expect, SystemRandom, seal};
 
 use super::*;
+use crate::escrow::Confirmed;
 use crate::fixture::{Machines, key, node, quickstart};
 use crate::plan::{Kept, Pins, Reason, plan};
 use crate::rules::Wanted;
@@ -31,7 +32,8 @@ impl Vault {
 
     fn take(&self, steps: &[Step], store: &dyn Store) -> Result<Vec<MakeError>, StoreError> {
         let random = &mut SystemRandom;
-        apply(steps, &mut Maker { mesh: &self.mesh, signing: &self.signing, random }, store)
+        let (mesh, signing, escrow) = (&self.mesh, &self.signing, &BTreeSet::new());
+        apply(steps, &mut Maker { mesh, signing, escrow, random }, store)
     }
 
     fn open(&self, kept: &Kept, text: &str, machines: &Machines, on: &str) -> Secret {
@@ -144,6 +146,9 @@ impl Store for Failing<'_> {
     fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError> {
         self.inner.highest(key)
     }
+    fn confirmed(&self) -> Result<Confirmed, StoreError> {
+        self.inner.confirmed()
+    }
     fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
             let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
@@ -200,11 +205,13 @@ fn one_that_cannot_be_made_holds_up_no_other() {
 fn countersigned_for_its_node_unopened() {
     let (vault, machines) = (Vault::new(), Machines::new(&["cellar"]));
     let random = &mut SystemRandom;
-    let mut maker = Maker { mesh: &vault.mesh, signing: &vault.signing, random };
+    let (mesh, signing, escrow) = (&vault.mesh, &vault.signing, &BTreeSet::new());
+    let mut maker = Maker { mesh, signing, escrow, random };
     let recipient = machines.of("cellar").public();
     let sealed = seal(&recipient, b"hunter2").unwrap();
     let smtp = "cellar.notes.secret=2Esmtp";
-    let credential = maker.countersign(&key(smtp), recipient, sealed, 3).unwrap();
+    let supplied = Supplied { id: None, recipient, ciphertext: sealed, escrow: BTreeMap::new() };
+    let credential = maker.countersign(&key(smtp), supplied, 3).unwrap();
     assert_eq!((credential.version, &credential.origin), (3, &Origin::Supplied));
     let kept = [(key(smtp), vec![credential])].into();
     assert_eq!(vault.open(&kept, smtp, &machines, "cellar").expose(), b"hunter2");

@@ -13,6 +13,7 @@ struct State {
     pins: Pins,
     kept: Kept,
     highest: BTreeMap<CredentialKey, u64>,
+    confirmed: Confirmed,
 }
 
 impl MemoryStore {
@@ -55,6 +56,10 @@ impl Store for MemoryStore {
         Ok(self.state().highest.get(key).copied().unwrap_or(0))
     }
 
+    fn confirmed(&self) -> Result<Confirmed, StoreError> {
+        Ok(self.state().confirmed.clone())
+    }
+
     fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
         let state = &mut *self.state();
         for change in changes {
@@ -66,6 +71,12 @@ impl Store for MemoryStore {
                 }
                 Change::Drop(key) => {
                     state.kept.remove(key);
+                }
+                Change::Confirm(recipient, standing) => {
+                    state.confirmed.insert(recipient.clone(), *standing);
+                }
+                Change::Unconfirm(recipient) => {
+                    state.confirmed.remove(recipient);
                 }
             }
         }

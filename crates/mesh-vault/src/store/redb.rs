@@ -1,7 +1,7 @@
 //! The real store: a redb database, one file.
 //!
 //! Tables: `pins` (node → key), `credentials` (key → JSON list, the newest last), `highest` (key →
-//! version), `about` (the shape of all this). A commit is durable (redb's `Immediate`: fsync).
+//! version), `escrow` (recipient → how it stands), `about` (the shape of all this). A commit is durable (redb's `Immediate`: fsync).
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -16,7 +16,12 @@ use super::*;
 const PINS: TableDefinition<'_, &str, &str> = TableDefinition::new("pins");
 const CREDENTIALS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("credentials");
 const HIGHEST: TableDefinition<'_, &str, u64> = TableDefinition::new("highest");
+const ESCROW: TableDefinition<'_, &str, &str> = TableDefinition::new("escrow");
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
+
+/// How an escrow recipient stands.
+const AHEAD: &str = "ahead";
+const NAMED: &str = "named";
 
 const SHAPE: u64 = 1;
 /// The vault's share of a small machine's memory: what it keeps is small, and read seldom.
@@ -68,6 +73,7 @@ impl RedbStore {
                 pins: transaction.open_table(PINS)?,
                 credentials: transaction.open_table(CREDENTIALS)?,
                 highest: transaction.open_table(HIGHEST)?,
+                escrow: transaction.open_table(ESCROW)?,
                 about: transaction.open_table(ABOUT)?,
             })?;
             transaction.commit()?;
@@ -165,12 +171,36 @@ impl Store for RedbStore {
         Ok(self.row("reading a version", HIGHEST, &key.to_string(), Ok)?.unwrap_or(0))
     }
 
+    fn confirmed(&self) -> Result<Confirmed, StoreError> {
+        let rows = self.rows("reading the escrow recipients", ESCROW, |recipient, standing| {
+            let unreadable = || StoreError::Escrow { recipient: recipient.to_owned() };
+            let standing = match standing {
+                AHEAD => Standing::Ahead,
+                NAMED => Standing::Named,
+                _ => return Err(unreadable()),
+            };
+            Ok((recipient.parse().map_err(|_| unreadable())?, standing))
+        })?;
+        Ok(rows.into_iter().collect())
+    }
+
     fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
         self.write("keeping what was made", |tables| {
             changes.iter().try_for_each(|change| match change {
                 Change::Replace(key, credential) => tables.replace(&key.to_string(), credential),
                 Change::Drop(key) => {
                     tables.credentials.remove(key.to_string().as_str()).map(drop).map_err(Into::into)
+                }
+                Change::Confirm(recipient, standing) => {
+                    let standing = match standing {
+                        Standing::Ahead => AHEAD,
+                        Standing::Named => NAMED,
+                    };
+                    let inserted = tables.escrow.insert(recipient.to_string().as_str(), standing);
+                    inserted.map(drop).map_err(Into::into)
+                }
+                Change::Unconfirm(recipient) => {
+                    tables.escrow.remove(recipient.to_string().as_str()).map(drop).map_err(Into::into)
                 }
             })
         })
@@ -182,6 +212,7 @@ struct Tables<'t> {
     pins: Table<'t, &'static str, &'static str>,
     credentials: Table<'t, &'static str, &'static [u8]>,
     highest: Table<'t, &'static str, u64>,
+    escrow: Table<'t, &'static str, &'static str>,
     about: Table<'t, &'static str, u64>,
 }
 

@@ -103,3 +103,23 @@ fn what_is_no_store_or_is_open_already_is_said() {
     std::fs::copy("/proc/self/cmdline", &rubbish).unwrap();
     assert!(matches!(RedbStore::open(&rubbish), Err(StoreError::Open { .. })));
 }
+
+#[test]
+fn escrow_recipients_are_kept() {
+    let machines = Machines::new(&["one", "other"]);
+    let (one, other) = (machines.of("one").public(), machines.of("other").public());
+    on_both(|store| {
+        assert!(store.confirmed().unwrap().is_empty());
+        store
+            .commit(&[
+                Change::Confirm(one.clone(), Standing::Ahead),
+                Change::Confirm(other.clone(), Standing::Named),
+            ])
+            .unwrap();
+        store
+            .commit(&[Change::Confirm(one.clone(), Standing::Named), Change::Unconfirm(other.clone())])
+            .unwrap();
+        store.commit(&[Change::Unconfirm(other.clone())]).unwrap();
+        assert_eq!(store.confirmed().unwrap(), [(one.clone(), Standing::Named)].into());
+    });
+}

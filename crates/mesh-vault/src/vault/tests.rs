@@ -20,6 +20,11 @@ fn join(vault: &Vault, machines: &Machines) {
     }
 }
 
+fn supplied(recipient: &Recipient) -> Supplied {
+    let (recipient, ciphertext) = (recipient.clone(), seal(recipient, b"x").unwrap());
+    Supplied { id: None, recipient, ciphertext, escrow: BTreeMap::new() }
+}
+
 fn look(vault: &Vault, wanted: &Wanted) -> Look {
     vault.look(|_| wanted.clone()).unwrap()
 }
@@ -45,7 +50,7 @@ fn what_is_put_stays_until_another_is_put() {
     look(&vault, &quickstart());
     assert!(vault.seen().waits.contains_key(&key(SMTP)));
     let recipient = machines.of("cellar").public();
-    let put = || vault.put(&key(SMTP), recipient.clone(), seal(&recipient, b"x").unwrap()).unwrap();
+    let put = || vault.put(&key(SMTP), supplied(&recipient)).unwrap();
     let first = put();
     assert_eq!(look(&vault, &quickstart()).records[&key(SMTP)].versions[0].id, first.id);
     assert!(!vault.seen().waits.contains_key(&key(SMTP)));
@@ -61,7 +66,7 @@ fn many_at_once_never_give_a_version_twice() {
     join(&vault, &machines);
     look(&vault, &quickstart());
     let recipient = machines.of("cellar").public();
-    let put = || vault.put(&key(SMTP), recipient.clone(), seal(&recipient, b"x").unwrap()).unwrap().version;
+    let put = || vault.put(&key(SMTP), supplied(&recipient)).unwrap().version;
     let mut versions: Vec<_> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|_| scope.spawn(put)).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()

@@ -125,7 +125,8 @@ async fn an_operator_supplies_what_the_vault_never_sees() {
     let fields = Fields::own(Secret::from("sentinel-77ab".to_owned())).encode().unwrap();
     let ciphertext = mesh_seal::seal(&recipient, fields.expose()).unwrap();
     let (module, name) = ("notes".parse().unwrap(), "smtp".parse().unwrap());
-    let put = PutAsk::<Recipient, Ciphertext> { node: node("cellar"), module, name, recipient, ciphertext };
+    let (node, id, escrow) = (node("cellar"), None, Default::default());
+    let put = PutAsk::<Recipient, Ciphertext> { node, module, name, recipient, ciphertext, id, escrow };
     let kept: PutAnswer = verb::ask(&operator, "mesh-vault.put", &put).await.unwrap();
     assert_eq!(kept.version, 1);
     let sealed = cellar.one_secret("notes", "secret.smtp").await;

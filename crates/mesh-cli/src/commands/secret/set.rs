@@ -1,15 +1,20 @@
 //! `mesh secret set`: reads a value, seals it to each node's key, and hands over what is sealed.
 //!
-//! The value is never an argument, and never leaves this process unsealed.
+//! The value is never an argument, and never leaves this process unsealed. Whose keys these are, the vault says: `docs/secrets.md`
+//! tells what somebody could do who runs the control plane.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
-use mesh_bus::Bus;
 use mesh_bus::verb::ask;
-use mesh_model::name::{ModuleName, NameError, NodeName, SecretName};
-use mesh_model::wire::{PutAnswer, PutAsk, RecipientsAnswer, RecipientsAsk};
-use mesh_seal::{Ciphertext, Fields, FieldsError, Recipient, SealError, Secret, seal};
+use mesh_model::key::Entry;
+use mesh_model::name::{MeshName, ModuleName, NameError, NodeName, SecretName};
+use mesh_model::wire::{EscrowLabel, PutAnswer, PutAsk, RecipientsAnswer, RecipientsAsk, V1, VaultOrigin};
+use mesh_seal::{
+    Ciphertext, Fields, FieldsError, NoRandomness, Recipient, SealError, Secret, SystemRandom, random_id,
+    seal,
+};
 use thiserror::Error;
 
 use super::prompt;
@@ -64,6 +69,10 @@ enum SetError {
     NotText(#[source] Option<FieldsError>),
     #[error("cannot seal the value for node {node}")]
     Seal { node: NodeName, source: SealError },
+    #[error("cannot seal the value to an escrow recipient")]
+    Escrow(#[source] SealError),
+    #[error("cannot make an id")]
+    Id(#[from] NoRandomness),
     #[error("it is not set on {nodes}: there is no key yet to seal it to")]
     WithoutKey { nodes: String },
 }
@@ -74,9 +83,11 @@ pub(super) async fn run(args: SetArgs, screen: &Screen) -> Result<Exit, Failure>
     // Before anybody types: whether it may be set at all.
     let question = RecipientsAsk { module: module.clone(), name: name.clone(), node };
     let answer: RecipientsAnswer<Recipient> = ask(&bus, "mesh-vault.recipients", &question).await?;
-    let plain = encoded(prompt::read(screen, &format!("{module}.{name}")).await?)?;
+    let fields = fields(prompt::read(screen, &format!("{module}.{name}")).await?)?;
+    let sealing = Sealing { mesh: answer.mesh, module, name, escrow: answer.escrow, fields };
     for (node, recipient) in answer.recipients {
-        let put = put(&bus, &module, &name, &node, recipient, &plain).await?;
+        let put: PutAnswer = ask(&bus, "mesh-vault.put", &sealing.to(&node, recipient)?).await?;
+        let Sealing { module, name, .. } = &sealing;
         screen.say(format!("{module}.{name} is set on {node}: version {}", put.version));
     }
     match answer.without_key.is_empty() {
@@ -89,27 +100,59 @@ pub(super) async fn run(args: SetArgs, screen: &Screen) -> Result<Exit, Failure>
     }
 }
 
-async fn put(
-    bus: &Bus,
-    module: &ModuleName,
-    name: &SecretName,
-    node: &NodeName,
-    recipient: Recipient,
-    plain: &Secret,
-) -> Result<PutAnswer, Failure> {
-    let sealed = seal(&recipient, plain.expose());
-    let ciphertext: Ciphertext =
-        sealed.map_err(|source| Failure::new(SetError::Seal { node: node.clone(), source }))?;
-    let (node, module, name) = (node.clone(), module.clone(), name.clone());
-    Ok(ask(bus, "mesh-vault.put", &PutAsk { node, module, name, recipient, ciphertext }).await?)
+/// A value, and what it is.
+struct Sealing {
+    mesh: MeshName,
+    module: ModuleName,
+    name: SecretName,
+    escrow: Vec<Recipient>,
+    fields: Fields,
 }
 
-fn encoded(value: Secret) -> Result<Secret, Failure> {
+impl Sealing {
+    /// Seals it to a node, and to the escrow recipients with a label on the inside.
+    fn to(&self, node: &NodeName, recipient: Recipient) -> Result<PutAsk<Recipient, Ciphertext>, Failure> {
+        let plain = self.fields.encode().map_err(not_text)?;
+        let sealed = seal(&recipient, plain.expose());
+        let ciphertext =
+            sealed.map_err(|source| Failure::new(SetError::Seal { node: node.clone(), source }))?;
+        let id = random_id(&mut SystemRandom).map_err(|error| Failure::new(SetError::Id(error)))?;
+        let escrow = self.copies(node, &id)?;
+        let (node, module, name) = (node.clone(), self.module.clone(), self.name.clone());
+        Ok(PutAsk { node, module, name, recipient, ciphertext, id: Some(id), escrow })
+    }
+
+    fn copies(&self, node: &NodeName, id: &str) -> Result<BTreeMap<Recipient, Ciphertext>, Failure> {
+        let label = EscrowLabel {
+            v: V1,
+            mesh: self.mesh.clone(),
+            node: node.clone(),
+            module: self.module.clone(),
+            name: Entry::Own(self.name.clone()).to_string(),
+            id: id.to_owned(),
+            version: None,
+            origin: VaultOrigin::Supplied,
+            provider: None,
+            provision: None,
+        };
+        let plain = self.fields.encode_labelled(&label).map_err(not_text)?;
+        let copy = |to: &Recipient| Ok((to.clone(), seal(to, plain.expose())?));
+        let copies: Result<_, SealError> = self.escrow.iter().map(copy).collect();
+        copies.map_err(|error| Failure::new(SetError::Escrow(error)))
+    }
+}
+
+/// What a value must be.
+fn fields(value: Secret) -> Result<Fields, Failure> {
     if value.is_empty() {
         return Err(Failure::new(SetError::Empty).hint("type it, or pass it on standard input"));
     }
-    if value.expose().contains(&0) {
+    if value.expose().contains(&0) || value.expose_text().is_none() {
         return Err(Failure::new(SetError::NotText(None)));
     }
-    Fields::own(value).encode().map_err(|error| Failure::new(SetError::NotText(Some(error))))
+    Ok(Fields::own(value))
+}
+
+fn not_text(error: FieldsError) -> Failure {
+    Failure::new(SetError::NotText(Some(error)))
 }
