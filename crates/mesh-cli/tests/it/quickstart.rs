@@ -15,6 +15,7 @@ mod kept;
 mod killed;
 mod leaks;
 mod needs;
+mod object_store;
 mod operators;
 mod processes;
 mod troubled;

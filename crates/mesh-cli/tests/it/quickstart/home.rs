@@ -201,7 +201,7 @@ fn build_what_is_missing() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let beside = Path::new(env!("CARGO_BIN_EXE_mesh")).parent().unwrap();
-        for program in ["notes", "mesh-postgres-provisioner"] {
+        for program in ["notes", "mesh-postgres-provisioner", "mesh-object-store-provisioner"] {
             if !beside.join(program).exists() {
                 let mut cargo = Command::new(env!("CARGO"));
                 cargo.args(["build", "--locked", "--quiet", "-p", program, "--target-dir"]);
