@@ -8,7 +8,7 @@ use mesh_bus::authority::Clock;
 use mesh_model::name::NodeName;
 use mesh_plan::Catalog;
 
-use crate::mirror::PERIOD;
+use crate::mirror::{PATIENCE, PERIOD};
 use crate::roster::Roster;
 
 /// What the service is started with.
@@ -26,14 +26,17 @@ pub struct Config {
     pub lease: Duration,
     /// How often the bus is looked at where nothing happens.
     pub period: Duration,
+    /// How long a provider that goes waits for the same thing.
+    pub patience: Duration,
     /// What time it is.
     pub clock: Clock,
 }
 
 impl Config {
-    /// With the usual periods: a lease of three seconds, a look each half minute.
+    /// With the usual periods: a lease of three seconds, a look each half minute, and as long for who is gone.
     #[must_use]
     pub fn new(bus: Bus, roster: Arc<Roster>, catalog: Catalog, node: NodeName, clock: Clock) -> Self {
-        Self { bus, roster, catalog, node, lease: Duration::from_secs(3), period: PERIOD, clock }
+        let lease = Duration::from_secs(3);
+        Self { bus, roster, catalog, node, lease, period: PERIOD, patience: PATIENCE, clock }
     }
 }

@@ -23,12 +23,16 @@ pub struct Value {
 }
 
 /// What a plan asks of the bus.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
+    /// The plan.
+    pub plan: Digest,
     /// The assignments; compared by the digest that they name.
     pub assignments: BTreeMap<ModuleKey, Value>,
     /// The settings; compared by the digest of what is written.
     pub settings: BTreeMap<ModuleKey, Value>,
+    /// The consumers of each that has any.
+    pub consumers: BTreeMap<ModuleKey, BTreeSet<ModuleKey>>,
     /// Contents that stand in manifests, and so were not handed over as files.
     pub contents: BTreeMap<Digest, Bytes>,
     /// The modules that provide something, each with the consumers that it answers.
@@ -83,7 +87,14 @@ impl Said {
             Content::Inline(bytes) => Some((digest.clone(), Bytes::copy_from_slice(bytes))),
             Content::File(_) => None,
         };
+        let consumers = |(key, assignment): (&ModuleKey, &mesh_model::wire::Assignment)| {
+            let all = assignment.consumers.iter();
+            let all = all.map(|one| ModuleKey { node: one.node.clone(), module: one.module.clone() });
+            (!assignment.consumers.is_empty()).then(|| (key.clone(), all.collect()))
+        };
         Self {
+            plan: plan.id.clone(),
+            consumers: plan.assignments.iter().filter_map(consumers).collect(),
             assignments: plan.assignments.iter().map(assigned).collect(),
             settings: plan.settings.iter().map(set).collect(),
             contents: plan.contents.iter().filter_map(inline).collect(),

@@ -5,6 +5,7 @@
 //! pass to the next, being the only writer, so that a change of one setting costs two writes; each period, and after
 //! anything went wrong, it looks again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::desired::{Desired, Joined};
+use crate::departures::{self, Departure, departures};
+use crate::desired::{Desired, Joined, Said};
 use crate::observed::Observed;
 use crate::planning::{Target, with_causes};
 use crate::roster::Roster;
@@ -25,6 +27,11 @@ use crate::world::{World, WorldError};
 pub const PERIOD: Duration = Duration::from_secs(30);
 /// The pause before a pass that failed is tried again: first, and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// How often those that go are looked at.
+const GLANCE: Duration = Duration::from_millis(200);
+/// How long one that goes stays for the same reason: for as long as a service may take to end, and no longer for a machine
+/// that is gone.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How many steps of one phase are taken at the same time.
 const AT_ONCE: usize = 32;
 
@@ -48,15 +55,18 @@ pub struct Wires {
     pub state: watch::Sender<State>,
     /// How often it looks where nothing happens.
     pub period: Duration,
+    /// How long one that goes stays for the same reason.
+    pub patience: Duration,
 }
 
 /// Mirrors until told to stop. A pass that has begun is finished.
 pub async fn run<W: World>(world: &W, wires: Wires, stop: CancellationToken) {
-    let Wires { mut targets, roster, state, period } = wires;
+    let Wires { mut targets, roster, state, period, patience } = wires;
     let mut joins = roster.changes();
     let mut observed: Option<Observed> = None;
     let mut pause = BACK_OFF.0;
     let mut look_at = Instant::now() + period;
+    let mut patience = Patience { limit: patience, since: BTreeMap::new() };
     while !stop.is_cancelled() {
         let target = targets.borrow_and_update().clone();
         joins.mark_unchanged();
@@ -66,12 +76,14 @@ pub async fn run<W: World>(world: &W, wires: Wires, stop: CancellationToken) {
             // Whoever joins is granted the least by the roster itself.
             observed.granted = roster.granted().await;
         }
-        let wait = match pass(world, &target, &joined, &mut observed).await {
-            Ok(()) => {
+        let wait = match pass(world, &target, &joined, &mut observed, &mut patience).await {
+            Ok(held_up) => {
                 pause = BACK_OFF.0;
-                let mirrored = target.record.map(|record| record.id).filter(|_| target.why.is_none());
-                state.send_replace(State { mirrored, why: target.why });
-                look_at
+                let soon = held_up.is_some().then(|| Instant::now() + GLANCE);
+                let why = target.why.or(held_up);
+                let mirrored = target.record.map(|record| record.id).filter(|_| why.is_none());
+                state.send_replace(State { mirrored, why });
+                soon.map_or(look_at, |soon| soon.min(look_at))
             }
             Err(error) => {
                 let why = with_causes(&error);
@@ -87,7 +99,7 @@ pub async fn run<W: World>(world: &W, wires: Wires, stop: CancellationToken) {
             // The senders live as long as the service.
             _ = targets.changed() => {}
             _ = joins.changed() => {}
-            () = tokio::time::sleep_until(wait) => observed = None,
+            () = tokio::time::sleep_until(wait) => observed = observed.filter(|_| Instant::now() < look_at),
             () = stop.cancelled() => {}
         }
         if observed.is_none() {
@@ -96,13 +108,14 @@ pub async fn run<W: World>(world: &W, wires: Wires, stop: CancellationToken) {
     }
 }
 
-/// One pass: look where nothing is known, then take the steps.
+/// One pass: look where nothing is known, then take the steps. Says whom the last of them wait for.
 async fn pass<W: World>(
     world: &W,
     target: &Target,
     joined: &Joined,
     observed: &mut Option<Observed>,
-) -> Result<(), WorldError> {
+    patience: &mut Patience,
+) -> Result<Option<String>, WorldError> {
     let observed = match observed {
         Some(observed) => observed,
         None => observed.insert(world.look().await?),
@@ -110,9 +123,50 @@ async fn pass<W: World>(
     let desired = Desired::of(target.plan.as_deref(), joined);
     if target.plan.is_none() && target.record.is_some() {
         // What nodes may do follows from a plan that cannot be read now: all stays as it is.
-        return Ok(());
+        return Ok(None);
     }
-    converge(world, &desired, observed).await
+    if let Some(said) = &desired.said {
+        let asked = departures::asked(said, observed);
+        if !asked.is_empty() {
+            observed.learn(world.look_at(&asked).await?);
+        }
+        patience.spend(said, observed);
+    }
+    converge(world, &desired, observed).await?;
+    let going = desired.said.map(|said| departures(&said, observed)).unwrap_or_default();
+    let held_up = going.values().find_map(|departure| match departure {
+        Departure::Stays(why) => Some(why.clone()),
+        Departure::Release | Departure::Go => None,
+    });
+    // What was released a moment ago is looked at again.
+    let on_the_way = || "what is no longer assigned is being taken back".to_owned();
+    Ok(held_up.or_else(|| (!going.is_empty()).then(on_the_way)))
+}
+
+/// Since when each of those that go has stayed for the same reason.
+#[derive(Debug)]
+struct Patience {
+    limit: Duration,
+    since: BTreeMap<String, (Departure, Instant)>,
+}
+
+impl Patience {
+    /// Lets those go that have been waited for long enough.
+    fn spend(&mut self, said: &Said, observed: &mut Observed) {
+        let now = Instant::now();
+        let going = departures(said, observed);
+        self.since.retain(|key, (departure, _)| going.get(key) == Some(departure));
+        observed.overdue.retain(|key| going.contains_key(key));
+        for (key, departure) in going {
+            let Departure::Stays(why) = &departure else { continue };
+            let why = why.clone();
+            let (_, since) = self.since.entry(key.clone()).or_insert((departure, now));
+            if since.elapsed() >= self.limit {
+                tracing::warn!(why, "waited long enough: it is taken back all the same");
+                observed.overdue.insert(key);
+            }
+        }
+    }
 }
 
 /// Takes the steps from what is observed to what is desired, phase by phase, and notes each.
@@ -159,6 +213,7 @@ fn tell(step: &Step) {
         Step::Assign { key, digest, .. } => {
             tracing::info!(module = key.at(), digest = digest.short(), "an assignment is written");
         }
+        Step::Release { key, .. } => tracing::info!(key, "a provider that goes has no consumers any more"),
         Step::Unassign(key) => tracing::info!(key, "an assignment is taken back"),
         Step::Unset(key) => tracing::info!(key, "settings are taken back"),
         Step::Prune(bucket, key) => tracing::warn!(%bucket, key, "no plan knows this key: it is pruned"),

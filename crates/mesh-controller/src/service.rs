@@ -91,6 +91,7 @@ async fn hold(config: &Config, tenure: Tenure) -> Result<(), RunError> {
         roster: Arc::clone(&roster),
         state: tell,
         period: config.period,
+        patience: config.patience,
     };
     let office = Arc::new(Office { contents, planning: Arc::clone(&planning), roster, state });
     let service = verbs::offer(&tenure, &seat, &office).await?;

@@ -1,10 +1,11 @@
 //! The steps from what the bus says to what it is to say. Pure; taken in this order, so that a step never needs a later one.
 //!
 //! Contents and buckets are there before what names them. Rights are widened before an assignment needs them, and narrowed
-//! when nothing does any more. Settings come before the assignment that names their digest. A crash between any two
-//! leaves a state from which the rest of the steps follow again.
+//! when nothing does any more. Settings come before the assignment that names their digest. What goes, goes in the order
+//! of [`crate::departures`], and not all of it at once. A crash between any two leaves a state from which the rest of the
+//! steps follow again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use mesh_bus::grants::{Grants, Right};
@@ -13,6 +14,7 @@ use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
 use mesh_model::name::ModuleName;
 
+use crate::departures::{Departure, departures};
 use crate::desired::{Desired, Said};
 use crate::observed::Observed;
 
@@ -45,8 +47,19 @@ pub enum Step {
         key: ModuleKey,
         /// The digest that it names.
         digest: Digest,
+        /// The plan that it names.
+        plan: Digest,
+        /// The modules that consume from it.
+        consumers: BTreeSet<ModuleKey>,
         /// What is written.
         bytes: Bytes,
+    },
+    /// Have a provider that goes say that it has no consumers any more.
+    Release {
+        /// Where.
+        key: String,
+        /// The plan under which it goes.
+        plan: Digest,
     },
     /// Delete an assignment.
     Unassign(String),
@@ -75,14 +88,16 @@ pub fn steps(desired: &Desired, observed: &Observed) -> Vec<Step> {
         steps.extend(make(said, observed));
     }
     steps.extend(widen(desired, observed));
+    let going = desired.said.as_ref().map(|said| departures(said, observed)).unwrap_or_default();
     if let Some(said) = &desired.said {
         steps.extend(set(said, observed));
         steps.extend(assign(said, observed));
-        steps.extend(unassign(said, observed));
-        steps.extend(unset(said, observed));
-        steps.extend(prune(said, observed));
+        steps.extend(release(said, &going));
+        steps.extend(unassign(&going));
+        steps.extend(unset(said, observed, &going));
+        steps.extend(prune(said, observed, &going));
     }
-    steps.extend(narrow(desired, observed));
+    steps.extend(narrow(desired, observed, &going));
     steps
 }
 
@@ -104,11 +119,16 @@ fn widen(desired: &Desired, observed: &Observed) -> impl Iterator<Item = Step> {
     })
 }
 
-fn narrow(desired: &Desired, observed: &Observed) -> impl Iterator<Item = Step> {
-    desired.grants.iter().filter_map(|(account, wanted)| {
-        let wider = observed.granted.get(account).is_some_and(|has| union(has, wanted) != *wanted);
-        wider.then(|| Step::Narrow(grants(account, wanted.clone())))
-    })
+/// A node keeps its rights for as long as anything of it has yet to go.
+fn narrow(desired: &Desired, observed: &Observed, going: &Going) -> impl Iterator<Item = Step> {
+    let staying = staying(going).filter_map(|key| key.parse::<ModuleKey>().ok());
+    let busy: BTreeSet<Account> = staying.map(|key| Account::Node(key.node)).collect();
+    desired.grants.iter().filter(move |(account, _)| !busy.contains(*account)).filter_map(
+        |(account, wanted)| {
+            let wider = observed.granted.get(account).is_some_and(|has| union(has, wanted) != *wanted);
+            wider.then(|| Step::Narrow(grants(account, wanted.clone())))
+        },
+    )
 }
 
 fn grants(account: &Account, rights: Vec<Right>) -> Grants {
@@ -137,25 +157,49 @@ fn set(said: &Said, observed: &Observed) -> impl Iterator<Item = Step> {
 
 fn assign(said: &Said, observed: &Observed) -> impl Iterator<Item = Step> {
     said.assignments.iter().filter_map(|(key, value)| {
-        let has = observed.assignments.get(&key.to_string()).and_then(Option::as_ref);
-        let (digest, bytes) = (value.digest.clone(), value.bytes.clone());
-        (has != Some(&value.digest)).then(|| Step::Assign { key: key.clone(), digest, bytes })
+        let has = observed.assignments.get(&key.to_string()).and_then(|assigned| assigned.digest.as_ref());
+        (has != Some(&value.digest)).then(|| Step::Assign {
+            key: key.clone(),
+            digest: value.digest.clone(),
+            plan: said.plan.clone(),
+            consumers: said.consumers.get(key).cloned().unwrap_or_default(),
+            bytes: value.bytes.clone(),
+        })
     })
 }
 
-fn unassign(said: &Said, observed: &Observed) -> impl Iterator<Item = Step> {
-    let wanted: BTreeSet<String> = said.assignments.keys().map(ToString::to_string).collect();
-    observed.assignments.keys().filter(move |key| !wanted.contains(*key)).cloned().map(Step::Unassign)
+/// What is to be done about what the plan does not have.
+type Going = BTreeMap<String, Departure>;
+
+/// Those that have yet to go.
+fn staying(going: &Going) -> impl Iterator<Item = &String> {
+    going.iter().filter(|(_, departure)| **departure != Departure::Go).map(|(key, _)| key)
 }
 
-fn unset(said: &Said, observed: &Observed) -> impl Iterator<Item = Step> {
-    let wanted: BTreeSet<String> = said.settings.keys().map(ToString::to_string).collect();
+fn release(said: &Said, going: &Going) -> impl Iterator<Item = Step> {
+    let released = going.iter().filter(|(_, departure)| **departure == Departure::Release);
+    released.map(|(key, _)| Step::Release { key: key.clone(), plan: said.plan.clone() })
+}
+
+fn unassign(going: &Going) -> impl Iterator<Item = Step> {
+    going
+        .iter()
+        .filter(|(_, departure)| **departure == Departure::Go)
+        .map(|(key, _)| Step::Unassign(key.clone()))
+}
+
+fn unset(said: &Said, observed: &Observed, going: &Going) -> impl Iterator<Item = Step> {
+    let wanted = said.settings.keys().map(ToString::to_string).chain(staying(going).cloned());
+    let wanted: BTreeSet<String> = wanted.collect();
     observed.settings.keys().filter(move |key| !wanted.contains(*key)).cloned().map(Step::Unset)
 }
 
-/// What nodes that the plan does not have told, and the answers to consumers that it does not have.
-fn prune(said: &Said, observed: &Observed) -> impl Iterator<Item = Step> {
-    observed.told.iter().flat_map(move |(bucket, keys)| {
+/// What nodes that the plan does not have told, and the answers to consumers that it does not have. A provider that has
+/// yet to go takes its answers back itself.
+fn prune(said: &Said, observed: &Observed, going: &Going) -> impl Iterator<Item = Step> {
+    let staying = staying(going).filter_map(|key| key.parse::<ModuleKey>().ok());
+    let busy: BTreeSet<Bucket> = staying.map(|key| Bucket::bound(&key.module)).collect();
+    observed.told.iter().filter(move |(bucket, _)| !busy.contains(*bucket)).flat_map(move |(bucket, keys)| {
         let answers = bucket.name().strip_suffix("_bound");
         let wanted: BTreeSet<String> = answers
             .and_then(|provider| said.providers.get(provider))

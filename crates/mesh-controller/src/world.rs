@@ -1,4 +1,4 @@
-//! What the mirror touches: the bus, as one trait of two methods, and the real one.
+//! What the mirror touches: the bus, as one trait of a few methods, and the real one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -16,12 +16,12 @@ use mesh_bus::{Bucket, Bus, Mirror};
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
 use mesh_model::name::ModuleName;
-use mesh_model::wire::Assignment;
+use mesh_model::wire::{Applied, AppliedState, Assignment};
 use thiserror::Error;
 use tokio::sync::Mutex;
 
 use crate::contents::{Contents, ContentsError};
-use crate::observed::Observed;
+use crate::observed::{Assigned, Departing, Observed, Outcome};
 use crate::roster::{Roster, RosterError};
 use crate::steps::Step;
 
@@ -37,6 +37,15 @@ pub enum WorldError {
     /// A key could not be written.
     #[error("cannot mirror the plan into the bus")]
     Write(#[from] KvError),
+    /// A key could not be read.
+    #[error("cannot see what came of {key}")]
+    Read {
+        /// The key.
+        key: String,
+        /// Why.
+        #[source]
+        source: KvError,
+    },
     /// A content could not be kept.
     #[error("cannot keep the content of a file")]
     Keep(#[from] ContentsError),
@@ -52,6 +61,9 @@ pub enum WorldError {
 pub trait World: Send + Sync {
     /// What it says.
     fn look(&self) -> impl Future<Output = Result<Observed, WorldError>> + Send;
+
+    /// What it says of these keys by now: the assignment, and what came of it.
+    fn look_at(&self, keys: &BTreeSet<String>) -> impl Future<Output = Result<Departing, WorldError>> + Send;
 
     /// Takes one step.
     fn take(&self, step: &Step) -> impl Future<Output = Result<(), WorldError>> + Send;
@@ -93,6 +105,18 @@ impl BusWorld {
         Ok(keys.into_iter().collect())
     }
 
+    /// Writes an assignment as it is, but without consumers. One that is gone, or cannot be read, is left to the next step.
+    async fn release(&self, key: &str, plan: &Digest) -> Result<(), KvError> {
+        let assignments = self.tenure.kv(Bucket::assignments());
+        let Some(entry) = assignments.get(key).await? else { return Ok(()) };
+        let Ok(mut assignment) = serde_json::from_slice::<Assignment>(&entry.value) else { return Ok(()) };
+        assignment.consumers.clear();
+        assignment.plan = plan.clone();
+        assignment.note_digest();
+        let bytes = serde_json::to_vec(&assignment).expect("plain data serializes");
+        assignments.update(key, bytes, entry.revision).await.map(drop)
+    }
+
     async fn put(&self, bucket: Bucket, key: &ModuleKey, bytes: &Bytes) -> Result<(), KvError> {
         self.tenure.kv(bucket).put(key, bytes.clone()).await.map(drop)
     }
@@ -114,6 +138,14 @@ async fn whole(bus: &Bus, bucket: Bucket) -> Result<Entries, MirrorError> {
     }
 }
 
+/// What a node tells of an assignment; what cannot be read is something that is not done.
+fn outcome(value: &[u8]) -> Outcome {
+    match serde_json::from_slice::<Applied>(value) {
+        Ok(told) => Outcome { plan: told.plan, state: told.state },
+        Err(_) => Outcome { plan: Digest::of(b""), state: AppliedState::Failed },
+    }
+}
+
 /// The keys of a bucket.
 async fn keys(bus: &Bus, bucket: Bucket) -> Result<(Bucket, BTreeSet<String>), MirrorError> {
     let entries = whole(bus, bucket.clone()).await?;
@@ -125,16 +157,33 @@ impl World for BusWorld {
         let assignments = whole(&self.bus, Bucket::assignments());
         let settings = whole(&self.bus, Bucket::config());
         let (assignments, settings) = tokio::try_join!(assignments, settings)?;
-        let names = |value: &Bytes| serde_json::from_slice::<Assignment>(value).ok().map(|read| read.digest);
         let assured = self.assured.lock().await;
         Ok(Observed {
-            assignments: assignments.iter().map(|(k, entry)| (k.clone(), names(&entry.value))).collect(),
+            assignments: assignments
+                .iter()
+                .map(|(k, entry)| (k.clone(), Assigned::of(&entry.value)))
+                .collect(),
             settings: settings.iter().map(|(k, entry)| (k.clone(), Digest::of(&entry.value))).collect(),
             buckets: assured.buckets.clone(),
             contents: assured.contents.clone(),
             granted: self.roster.granted().await,
             told: self.told().await?,
+            ..Observed::default()
         })
+    }
+
+    async fn look_at(&self, keys: &BTreeSet<String>) -> Result<Departing, WorldError> {
+        let (assignments, applied) =
+            (self.tenure.kv(Bucket::assignments()), self.tenure.kv(Bucket::applied()));
+        let mut found = Departing::new();
+        for key in keys {
+            let failed = |source| WorldError::Read { key: key.clone(), source };
+            let (assigned, told) =
+                tokio::try_join!(assignments.get(key), applied.get(key)).map_err(failed)?;
+            let assigned = assigned.map(|entry| Assigned::of(&entry.value));
+            found.insert(key.clone(), (assigned, told.map(|entry| outcome(&entry.value))));
+        }
+        Ok(found)
     }
 
     async fn take(&self, step: &Step) -> Result<(), WorldError> {
@@ -152,6 +201,7 @@ impl World for BusWorld {
             Step::Widen(grants) | Step::Narrow(grants) => self.roster.grant(grants).await?,
             Step::Set { key, bytes, .. } => self.put(Bucket::config(), key, bytes).await?,
             Step::Assign { key, bytes, .. } => self.put(Bucket::assignments(), key, bytes).await?,
+            Step::Release { key, plan } => self.release(key, plan).await?,
             Step::Unassign(key) => self.delete(Bucket::assignments(), key).await?,
             Step::Unset(key) => self.delete(Bucket::config(), key).await?,
             Step::Prune(bucket, key) => self.delete(bucket.clone(), key).await?,

@@ -3,12 +3,12 @@
 //! A provisioner replaces its file, so a watch on the path would see nothing after the first time; a look at its size and
 //! time costs nothing. The file is the provisioner's, and so may be a link to anywhere: a link is not followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use mesh_model::key::BoundKey;
+use mesh_model::key::{BoundKey, ModuleKey};
 use mesh_model::name::ProvisionName;
 use mesh_model::wire::{Assignment, Bound, Timestamp};
 use rustix::fs::{Mode, OFlags};
@@ -39,6 +39,8 @@ pub struct Due {
     pub delete: Vec<BoundKey>,
     /// What is the provider's fault.
     pub faults: Vec<String>,
+    /// Who is answered still, and is no consumer any more, for each provision.
+    pub left: BTreeMap<ProvisionName, BTreeSet<ModuleKey>>,
 }
 
 impl AnswersFiles {
@@ -69,6 +71,9 @@ impl AnswersFiles {
             };
             let carried = carry::carry(assignment, provision, text.as_deref(), now);
             due.faults.extend(carried.faults);
+            if !carried.left.is_empty() {
+                due.left.insert(provision.clone(), carried.left);
+            }
             for key in carried.consumers {
                 // What a consumer had stays until there is a good answer.
                 let new = carried.bound.get(&key).or_else(|| self.carried.get(&key));

@@ -9,6 +9,7 @@ mod browser;
 mod buckets;
 mod changed;
 mod database;
+mod departed;
 mod foreground;
 mod home;
 mod kept;

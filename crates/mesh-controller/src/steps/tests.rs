@@ -26,6 +26,7 @@ fn words(steps: &[Step]) -> Vec<String> {
         Step::Widen(grants) => format!("widen {}", grants.account),
         Step::Set { key, .. } => format!("set {key}"),
         Step::Assign { key, .. } => format!("assign {key}"),
+        Step::Release { key, .. } => format!("release {key}"),
         Step::Unassign(key) => format!("unassign {key}"),
         Step::Unset(key) => format!("unset {key}"),
         Step::Prune(bucket, key) => format!("prune {bucket} {key}"),

@@ -53,6 +53,7 @@ impl Control {
         let config = Config {
             lease: Duration::from_secs(1),
             period: Duration::from_millis(200),
+            patience: Duration::from_secs(2),
             ..Config::new(connection, roster, Catalog::default(), node, OffsetDateTime::now_utc)
         };
         self.stop = CancellationToken::new();

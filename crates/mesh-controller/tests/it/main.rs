@@ -3,6 +3,7 @@
 
 mod apply;
 mod control;
+mod departures;
 mod grants;
 mod hand_over;
 mod restarts;

@@ -72,3 +72,18 @@ fn what_could_not_be_told_is_told_again_and_not_at_once() {
     answers.untold(&[]);
     assert!(answers.again.is_none() && !answers.have_changed(&assignment));
 }
+
+#[test]
+fn who_left_is_told_until_the_provisioner_has_taken_them_back() {
+    let (_folder, mut assignment, path) = provider();
+    let mut answers = AnswersFiles::default();
+    write(&path, &good());
+    assert!(answers.read(&assignment, now()).left.is_empty());
+    assignment.consumers.clear();
+    let due = answers.read(&assignment, now());
+    let left: Vec<String> = due.left.values().flatten().map(ModuleKey::at).collect();
+    assert_eq!((left, due.delete.len(), due.faults), (vec!["notes@cellar".to_owned()], 1, vec![]));
+    write(&path, "{\"v\": 1, \"answers\": []}");
+    assert!(answers.have_changed(&assignment));
+    assert!(answers.read(&assignment, now()).left.is_empty());
+}

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_model::digest::Digest;
-use mesh_model::key::BoundKey;
+use mesh_model::key::{BoundKey, ModuleKey};
 use mesh_model::name::{FieldName, LocalName, ModuleName, NodeName, ProvisionName};
 use mesh_model::wire::{Assignment, Bound, Consumer, Give, Provided, Timestamp, V1};
 use serde::Deserialize;
@@ -52,6 +52,8 @@ pub struct Carried {
     pub consumers: BTreeSet<BoundKey>,
     /// What is the provider's fault, a line each.
     pub faults: Vec<String>,
+    /// Who is answered still, and is no consumer any more: the provisioner has not taken them back yet.
+    pub left: BTreeSet<ModuleKey>,
 }
 
 /// Reads the answers for one provision of an assignment. `text` is none where there is no file yet.
@@ -79,10 +81,11 @@ pub fn carry(
     };
     for answer in answers.answers {
         match one(assignment, provision, provided, &consumers, answer, at) {
-            Ok(Some((key, bound))) => {
-                carried.bound.insert(key, bound);
+            Ok(One::Carried(key, bound)) => {
+                carried.bound.insert(key, *bound);
             }
-            Ok(None) => {}
+            Ok(One::Left(key)) => drop(carried.left.insert(key)),
+            Ok(One::Earlier) => {}
             Err(fault) => carried.faults.push(brief(fault)),
         }
     }
@@ -113,7 +116,18 @@ pub fn key(consumer: &Consumer) -> BoundKey {
     }
 }
 
-/// One answer: carried, passed over because it is to an earlier contribution, or a fault.
+/// What one answer comes to.
+enum One {
+    /// It is carried.
+    Carried(BoundKey, Box<Bound>),
+    /// It is to an earlier contribution, and passed over.
+    Earlier,
+    /// It is for somebody who is no consumer any more. Just taken off, one is still in the answers until the next pass of the
+    /// provisioner: no fault.
+    Left(ModuleKey),
+}
+
+/// One answer, or what is wrong with it.
 fn one(
     assignment: &Assignment,
     provision: &ProvisionName,
@@ -121,7 +135,7 @@ fn one(
     consumers: &BTreeMap<BoundKey, &Consumer>,
     answer: Value,
     at: Timestamp,
-) -> Result<Option<(BoundKey, Bound)>, String> {
+) -> Result<One, String> {
     let answer: Answer = serde_json::from_value(answer)
         .map_err(|error| format!("an answer of `{provision}` is out of shape: {error}"))?;
     let whom = format!("{}.{} of {}", answer.module, answer.local, answer.node);
@@ -131,10 +145,11 @@ fn one(
         provision: provision.clone(),
         local: answer.local.clone(),
     };
-    // A consumer that was just taken off is still in the answers until the next pass of the provisioner: no fault.
-    let Some(consumer) = consumers.get(&key) else { return Ok(None) };
+    let Some(consumer) = consumers.get(&key) else {
+        return Ok(One::Left(ModuleKey { node: answer.node, module: answer.module }));
+    };
     if answer.revision.as_ref().is_some_and(|revision| *revision != consumer.revision) {
-        return Ok(None);
+        return Ok(One::Earlier);
     }
     let error = answer.error.map(brief);
     let values = match (&error, answer.values) {
@@ -165,7 +180,7 @@ fn one(
         error,
         at,
     };
-    Ok(Some((key, bound)))
+    Ok(One::Carried(key, Box::new(bound)))
 }
 
 /// The fields that the provision gives, all of them and no others.

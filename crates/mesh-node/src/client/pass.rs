@@ -175,8 +175,13 @@ impl Pass<'_> {
             .iter()
             .map(|service| (service.name.clone(), (service.digest.clone(), service.reload_digest.clone())))
             .collect();
-        let progress =
-            Progress::Written { rendered: rendered.digest, credentials, services, faults: Vec::new() };
+        let progress = Progress::Written {
+            rendered: rendered.digest,
+            credentials,
+            services,
+            faults: Vec::new(),
+            left: BTreeMap::new(),
+        };
         Done { progress: Some(progress), module: Some(module), inputs: Some(inputs), again }
     }
 

@@ -2,10 +2,11 @@
 //!
 //! A record keeps its moment while it says the same, so that what has not changed is not written again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_model::key::{CollectKey, ModuleKey, NeedKey};
-use mesh_model::name::{LocalName, ServiceName};
+use mesh_model::kind::Kind;
+use mesh_model::name::{LocalName, ProvisionName, ServiceName};
 use mesh_model::wire::{
     Applied, AppliedState, Assignment, Collect, Contribution, NeedRecord, NeedState, Provider, Service,
     ServiceState, Timestamp, V1, WaitingFor,
@@ -15,6 +16,9 @@ use serde_json::Value;
 use super::lookup::contribution;
 use super::resolve::NeedStatus;
 use crate::host::{ModuleState, RunState};
+
+/// So many who have left are told by name.
+const TOLD: usize = 5;
 
 /// The needs of a module, by key.
 #[must_use]
@@ -104,6 +108,8 @@ pub enum Progress {
         services: BTreeMap<String, (String, String)>,
         /// What is wrong with what its provisioner answers.
         faults: Vec<String>,
+        /// Whom its provisioner has not taken back yet.
+        left: BTreeMap<ProvisionName, BTreeSet<ModuleKey>>,
     },
 }
 
@@ -146,15 +152,28 @@ pub fn applied(
     match progress {
         Progress::Waiting(needs) => record.waiting_for.clone_from(needs),
         Progress::Failed(why) => (record.state, record.why) = (AppliedState::Failed, Some(why.clone())),
-        Progress::Written { rendered, credentials, services, faults } => {
+        Progress::Written { rendered, credentials, services, faults, left } => {
             record.rendered = Some(rendered.clone());
             (record.state, record.why) = outcome(host, services, faults);
+            if record.state == AppliedState::Applied && !left.is_empty() {
+                // What a consumer was let in with is good until then.
+                record.state = AppliedState::Waiting;
+                record.waiting_for =
+                    left.iter().map(|(provision, left)| taken_back(provision, left)).collect();
+            }
             if record.state == AppliedState::Applied {
                 record.credentials.clone_from(credentials);
             }
         }
     }
     since(record, before)
+}
+
+/// Its provisioner answers somebody still who is no consumer any more.
+fn taken_back(provision: &ProvisionName, left: &BTreeSet<ModuleKey>) -> WaitingFor {
+    let left: Vec<String> = left.iter().take(TOLD).map(ModuleKey::at).collect();
+    let why = format!("the provisioner has not taken back {} yet", left.join(", "));
+    WaitingFor { kind: Kind::Consumers, name: provision.to_string(), why }
 }
 
 /// Of a record that says the same as the one before, it is told since when.

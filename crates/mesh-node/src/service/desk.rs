@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mesh_bus::Bucket;
 use mesh_model::key::ModuleKey;
-use mesh_model::name::ModuleName;
+use mesh_model::name::{ModuleName, ProvisionName};
 use mesh_model::wire::{Applied, Assignment, PinAnswer, PinAsk, Registration};
 use mesh_seal::{Recipient, VerifyingKey};
 use serde_json::json;
@@ -52,6 +52,8 @@ pub(super) struct Module {
     again: bool,
     answers: AnswersFiles,
     faults: Vec<String>,
+    /// Whom its provisioner has not taken back yet.
+    left: BTreeMap<ProvisionName, BTreeSet<ModuleKey>>,
     /// Since when half of a change is waited for.
     between: Option<Instant>,
 }
@@ -68,6 +70,7 @@ impl Module {
             again: false,
             answers: AnswersFiles::default(),
             faults: Vec::new(),
+            left: BTreeMap::new(),
             between: None,
         }
     }
@@ -327,13 +330,13 @@ impl Desk {
     async fn carry(&mut self, name: &ModuleName) {
         let now = (self.config.now)();
         let Some(module) = self.modules.get_mut(name) else { return };
-        let Due { put, delete, faults } = module.answers.read(&module.assignment, now);
+        let Due { put, delete, faults, left } = module.answers.read(&module.assignment, now);
         if faults != module.faults {
             faults
                 .iter()
                 .for_each(|fault| tracing::warn!(module = %name, fault, "its provisioner is at fault"));
         }
-        module.faults = faults;
+        (module.faults, module.left) = (faults, left);
         let bucket = Bucket::bound(name);
         let mut untold = Vec::new();
         for (key, bound) in put {
@@ -363,8 +366,9 @@ impl Desk {
         let key = ModuleKey { node: self.config.node.clone(), module: name.clone() };
         let before = self.told(&key);
         let mut progress = module.progress.clone();
-        if let Progress::Written { faults, .. } = &mut progress {
+        if let Progress::Written { faults, left, .. } = &mut progress {
             faults.clone_from(&module.faults);
+            left.clone_from(&module.left);
         }
         let host = self.states.borrow().get(name.as_str()).cloned();
         let now = (self.config.now)();

@@ -16,6 +16,7 @@ fn written() -> Progress {
         credentials: BTreeMap::from([("db".parse().unwrap(), "c1".into())]),
         services: BTreeMap::from([("server".into(), ("d1".into(), "l1".into()))]),
         faults: vec![],
+        left: BTreeMap::new(),
     }
 }
 
@@ -50,6 +51,24 @@ fn applied_is_what_really_runs() {
         (failed, why.as_deref()),
         (AppliedState::Failed, Some("the service `server` is failed: it ended with 1"))
     );
+}
+
+#[test]
+fn a_provider_is_applied_once_who_left_is_taken_back() {
+    let mut progress = written();
+    if let Progress::Written { left, .. } = &mut progress {
+        left.insert("database".parse().unwrap(), ["cellar.notes".parse().unwrap()].into());
+    }
+    let runs = host(RunState::Running, "d1");
+    let record = applied(&notes(json!({}), json!({})), &progress, Some(&runs), None, moment(0));
+    assert_eq!(record.state, AppliedState::Waiting);
+    let [why] = &record.waiting_for[..] else { panic!("{record:?}") };
+    assert_eq!((why.kind.as_str(), why.name.as_str()), ("consumers", "database"));
+    assert_eq!(why.why, "the provisioner has not taken back notes@cellar yet");
+    assert!(record.credentials.is_empty());
+    // What is worse is told first.
+    let (failed, _) = state(&progress, Some(&host(RunState::Failed, "d1")));
+    assert_eq!(failed, AppliedState::Failed);
 }
 
 #[test]
