@@ -153,6 +153,21 @@ impl Bus {
         &self.client
     }
 
+    /// Asks on a subject as it is, and awaits the answer, for tests that try what nobody does.
+    ///
+    /// # Errors
+    /// As every question: at once where it is refused.
+    #[cfg(feature = "testing")]
+    pub async fn ask(
+        &self,
+        subject: &str,
+        headers: HeaderMap,
+        payload: impl Into<Bytes>,
+    ) -> Result<Message, RequestError> {
+        let headers = Some(headers).filter(|headers| !headers.is_empty());
+        self.request(subject.to_owned(), headers, payload.into()).await
+    }
+
     pub(crate) fn client(&self) -> &async_nats::Client {
         &self.client
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mesh_model::key::ModuleKey;
 use mesh_model::name::{NodeName, OperatorName, SeatName};
 use tempfile::TempDir;
 use time::OffsetDateTime;
@@ -17,7 +18,7 @@ use crate::accounts::Accounts;
 use crate::authority::Authority;
 use crate::bucket::{self, Bucket};
 use crate::client::{self, FirstTry};
-use crate::grants::{Grants, NodeReach, OperatorReach};
+use crate::grants::{Grants, ModuleReach, NodeReach, OperatorReach};
 use crate::server::{self, Places, Server, ServerConfig};
 
 /// The nats-server that tests run.
@@ -120,7 +121,16 @@ impl Bus {
         self.connect(&grants.account).await
     }
 
-    async fn connect(&self, account: &Account) -> client::Bus {
+    /// A connection as a module with an account of its own, by its key (`<node>.<module>`).
+    pub async fn module(&self, key: &str, reach: &ModuleReach) -> client::Bus {
+        let key: ModuleKey = key.parse().expect("the key of a module");
+        let grants = Grants::of_module(&key, reach);
+        self.accounts.push(&grants).await.expect("the server takes the account");
+        self.connect(&grants.account).await
+    }
+
+    /// A connection as an account that the server has.
+    pub async fn connect(&self, account: &Account) -> client::Bus {
         let creds = self.authority.creds(account).expect("the account has a key");
         client::Bus::connect(self.url(), &creds, FirstTry::Fails).await.expect("the server lets us in")
     }

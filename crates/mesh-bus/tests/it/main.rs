@@ -8,4 +8,5 @@ mod identities;
 mod restarts;
 mod seats;
 mod servers;
+mod table;
 mod verbs;

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use async_nats::HeaderMap;
+use futures_util::{FutureExt, StreamExt};
 use mesh_bus::account::Usage;
+use mesh_bus::client::RequestError;
 use mesh_bus::grants::NodeReach;
 use mesh_bus::kv::KvError;
 use mesh_bus::seat::{self, Tenure, Terms};
@@ -33,6 +36,48 @@ async fn a_seat_writes_what_is_its_own_and_is_told_at_once_what_is_not() {
         let lease = Kv::new(&holder, Bucket::seats()).put("mesh-controller", "{}").await;
         assert!(matches!(lease, Err(KvError::Denied { .. })), "{lease:?}");
     }
+}
+
+#[tokio::test]
+async fn the_controller_writes_its_own_and_deletes_what_nodes_told_and_leaves_the_rest() {
+    let bus = Bus::start().await;
+    bus.buckets(&[Bucket::bound(&"postgres".parse().unwrap())]).await;
+    let (all, controller) = (bus.all().await, bus.seat("mesh-controller").await);
+    let bound = Bucket::bound(&"postgres".parse().unwrap());
+    for bucket in Bucket::fixed().into_iter().chain([bound]) {
+        for key in ["attic.notes", "mesh-controller", "mesh-vault", "mesh-provisioner"] {
+            Kv::new(&all, bucket.clone()).put(key, "{}").await.unwrap();
+            let others = [Bucket::registry(), Bucket::credentials()].contains(&bucket);
+            let another = bucket == Bucket::seats() && key != "mesh-controller" && key != "attic.notes";
+            let deleted = Kv::new(&controller, bucket.clone()).delete(key).await;
+            match others || another {
+                true => {
+                    assert!(matches!(deleted, Err(KvError::Denied { .. })), "{key} of {bucket}: {deleted:?}")
+                }
+                false => drop(deleted.unwrap()),
+            }
+        }
+    }
+    for call in [
+        "STREAM.PURGE.KV_mesh-provisioner_registry",
+        "STREAM.PURGE.KV_mesh-vault_credentials",
+        "STREAM.PURGE.KV_mesh-seats",
+        "STREAM.DELETE.KV_mesh-provisioner_applied",
+        "STREAM.DELETE.KV_postgres_bound",
+        "STREAM.MSG.DELETE.KV_mesh-provisioner_applied",
+    ] {
+        let refused = controller.ask(&format!("$JS.API.{call}"), HeaderMap::new(), "{}").await;
+        assert!(matches!(refused, Err(RequestError::Denied { .. })), "{call}: {refused:?}");
+    }
+    // It answers no other seat's verbs, and hears nothing of them.
+    let mut heard = controller.nats().subscribe("mesh-vault.>").await.unwrap();
+    let mut own = controller.nats().subscribe("mesh-controller.>").await.unwrap();
+    // What was sent to the server before this is done when it answers.
+    Kv::new(&controller, Bucket::plan()).get("nothing").await.unwrap();
+    all.nats().publish("mesh-vault.secret.attic", "".into()).await.unwrap();
+    all.nats().publish("mesh-controller.facts.attic", "".into()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), own.next()).await.unwrap().unwrap();
+    assert!(heard.next().now_or_never().flatten().is_none());
 }
 
 fn terms(node: &str) -> Terms {
