@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::exit::{Exit, Failure};
 use crate::provisioning;
+use crate::rotation::rotations;
 use crate::status::{Assigned, Placed, Status};
 
 /// Somebody who looks again and again.
@@ -39,7 +40,8 @@ impl Looker {
         // One that this program cannot read counts as not told, and so as not taken up.
         let applied = applied.iter().filter_map(|entry| Applied::deserialize(entry).ok()).collect();
         let assigned = self.assigned(&controller).await?;
-        Ok(Status::of(controller, &assigned, applied))
+        let rotations = rotations(&self.bus).await.ok();
+        Ok(Status::of(controller, &assigned, applied).with_rotations(rotations))
     }
 
     async fn assigned(&mut self, controller: &StatusAnswer) -> Result<Assigned, Failure> {

@@ -14,6 +14,7 @@ mod planning;
 mod progress;
 mod provisioning;
 mod reach;
+mod rotation;
 mod screen;
 mod status;
 mod table;

@@ -9,9 +9,11 @@ use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
 use mesh_model::name::{ModuleName, NodeName, PortName, ServiceName};
 use mesh_model::wire::{
-    Applied, AppliedState, NodeTold, PlanTold, Service, StatusAnswer, Timestamp, WaitingFor,
+    Applied, AppliedState, NodeTold, PlanTold, RotationTold, Service, StatusAnswer, Timestamp, WaitingFor,
 };
 use serde::{Deserialize, Serialize};
+
+use crate::rotation::is_over;
 
 mod words;
 
@@ -28,6 +30,9 @@ pub(crate) struct Status {
     pub(crate) why: Option<String>,
     /// The nodes, by name.
     pub(crate) nodes: Vec<NodeStatus>,
+    /// Rotations that are under way or have stopped; absent where the vault does not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rotations: Option<Vec<RotationTold>>,
 }
 
 /// A node and what runs on it.
@@ -123,7 +128,14 @@ impl Status {
         let all_applied = nodes.iter().flat_map(|n| &n.modules).all(|m| m.state == State::Applied);
         let why = (!controller.in_step)
             .then(|| controller.why.unwrap_or_else(|| "the plan is being handed to the nodes".to_owned()));
-        Self { plan: controller.plan, settled: controller.in_step && all_applied, why, nodes }
+        let settled = controller.in_step && all_applied;
+        Self { plan: controller.plan, settled, why, nodes, rotations: None }
+    }
+
+    /// With the rotations that the vault tells of.
+    pub(crate) fn with_rotations(self, told: Option<Vec<RotationTold>>) -> Self {
+        let under_way = |told: Vec<RotationTold>| told.into_iter().filter(|one| !is_over(one)).collect();
+        Self { rotations: told.map(under_way), ..self }
     }
 
     /// Every module with its node.

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::kind::Kind;
@@ -215,7 +216,8 @@ impl FromStr for BoundKey {
 }
 
 /// What the vault keeps under a name: a credential of a need, or a secret of the module's own.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Entry {
     /// The credential of the need of this name.
     Need(LocalName),
@@ -229,6 +231,20 @@ impl fmt::Display for Entry {
             Self::Need(local) => write!(f, "{local}"),
             Self::Own(name) => write!(f, "secret.{name}"),
         }
+    }
+}
+
+impl From<Entry> for String {
+    fn from(entry: Entry) -> Self {
+        entry.to_string()
+    }
+}
+
+impl TryFrom<String> for Entry {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        text.parse()
     }
 }
 

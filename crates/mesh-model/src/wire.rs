@@ -16,6 +16,7 @@ mod need;
 mod plan;
 mod provisioning;
 mod registry;
+mod rotation;
 mod timestamp;
 mod vault;
 
@@ -31,7 +32,7 @@ pub use control::{
     ApplyAnswer, ApplyAsk, Change, ChangeKind, Effect, EnrollAnswer, EnrollAsk, FactsAnswer, Listed, Listing,
     NodeFacts, NodeTold, PART, PlanTold, StatusAnswer, UploadAnswer, UploadAsk,
 };
-pub use credential::{CredentialRecord, CredentialVersion};
+pub use credential::{ConsumersRecord, CredentialRecord, CredentialVersion};
 pub use delivery::{ConsumerCredentials, ConsumersAnswer, ConsumersAsk, Delivered, SecretAnswer, SecretAsk};
 pub use escrow::{
     ConfirmEscrowAnswer, ConfirmEscrowAsk, EscrowAnswer, EscrowLabel, EscrowState, Escrowed, EscrowedAnswer,
@@ -41,6 +42,7 @@ pub use need::{NeedRecord, NeedState};
 pub use plan::{Placement, PlanRecord};
 pub use provisioning::{Misshapen, NotAWhat, ProvisioningAnswer, ProvisioningAsk, What};
 pub use registry::{Registration, Source};
+pub use rotation::{BetweenTold, RotateAnswer, RotateAsk, RotateOrder, RotationState, RotationTold};
 pub use timestamp::Timestamp;
 pub use vault::{
     ListAnswer, ListAsk, PinAnswer, PinAsk, PutAnswer, PutAsk, RecipientsAnswer, RecipientsAsk, VaultEntry,

@@ -15,15 +15,13 @@ use mesh_model::causes::in_a_line as said;
 use mesh_model::digest::Digest;
 use mesh_model::key::Entry;
 use mesh_model::name::{ModuleName, NodeName, ProvisionName};
-use mesh_model::wire::{
-    ConsumerCredentials, ConsumersAnswer, ConsumersAsk, Delivered, SecretAnswer, SecretAsk,
-};
+use mesh_model::wire::{ConsumerCredentials, ConsumersAnswer, ConsumersAsk, SecretAnswer, SecretAsk};
 use mesh_seal::Sealed;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::client::inputs::Asked;
+use crate::client::inputs::{Asked, Offered};
 use crate::client::lookup::Keys;
 use crate::client::world::{Later, World};
 
@@ -259,14 +257,14 @@ impl World for NodeBus {
         verb: &'a str,
         module: &'a ModuleName,
         entry: &'a Entry,
-    ) -> Later<'a, Asked<Vec<Delivered<Sealed>>>> {
+    ) -> Later<'a, Asked<Offered>> {
         Box::pin(async move {
             let question = SecretAsk { module: module.clone(), name: entry.to_string() };
             match self.ask::<SecretAnswer<Sealed>>(verb, &question).await {
                 Ok(answer) if answer.credentials.is_empty() => {
                     Asked::NotYet(answer.why.unwrap_or_else(|| "the vault has not made it yet".to_owned()))
                 }
-                Ok(answer) => Asked::Answer(answer.credentials),
+                Ok(SecretAnswer { credentials, turn, .. }) => Asked::Answer(Offered { credentials, turn }),
                 Err(error) => Asked::NotYet(said(&error)),
             }
         })

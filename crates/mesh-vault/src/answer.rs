@@ -8,19 +8,20 @@ use std::ops::Bound;
 
 use mesh_bus::verb::VerbError;
 use mesh_model::key::{CredentialKey, Entry};
-use mesh_model::name::NodeName;
+use mesh_model::name::{ModuleName, NodeName};
 use mesh_model::wire::{
     ConsumerCredentials, ConsumersAnswer, ConsumersAsk, CredentialVersion, Delivered, ListAnswer, ListAsk,
-    PinAnswer, PinAsk, Provider, PutAnswer, PutAsk, RecipientsAnswer, RecipientsAsk, SecretAnswer, SecretAsk,
-    V1, VaultEntry, VaultOrigin, VaultState,
+    PinAnswer, PinAsk, Provider, PutAnswer, PutAsk, RecipientsAnswer, RecipientsAsk, RotateAnswer, RotateAsk,
+    RotateOrder, SecretAnswer, SecretAsk, V1, VaultEntry, VaultOrigin, VaultState,
 };
 use mesh_seal::{Ciphertext, Recipient, Sealed, VerifyingKey};
 
 use crate::apply::Supplied;
 use crate::credential::{Credential, Origin};
+use crate::rotation::{Offer, RotationName, Terms};
 use crate::rules::What;
-use crate::store::Pinned;
-use crate::vault::{PutError, Seen, Vault};
+use crate::store::{Live, Pinned};
+use crate::vault::{NotRotated, PutError, Seen, Vault};
 
 pub(crate) mod escrow;
 
@@ -61,11 +62,13 @@ pub fn secret(vault: &Vault, node: &NodeName, ask: SecretAsk) -> Result<SecretAn
     let seen = vault.seen();
     if !seen.wanted.entries.contains_key(&key) {
         let why = format!("the vault does not know yet that {} on {node} uses {}", key.module, key.entry);
-        return Ok(SecretAnswer { v: V1, credentials: vec![], why: Some(why) });
+        return Ok(SecretAnswer { v: V1, credentials: vec![], turn: None, why: Some(why) });
     }
-    let credentials = delivered(vault, &key, node)?;
+    let live = vault.store().live(&key).map_err(|error| broken(&error))?;
+    let turn = live.turn.as_ref().map(|turn| turn.number);
+    let credentials = delivered(offered(live), node);
     let why = if credentials.is_empty() { Some(why(&seen, &key)) } else { None };
-    Ok(SecretAnswer { v: V1, credentials, why })
+    Ok(SecretAnswer { v: V1, credentials, turn, why })
 }
 
 /// `mesh-vault.consumers.<node>`: what is sealed to the node that asks as the provider of others.
@@ -89,7 +92,8 @@ pub fn consumers(
     let mut size = 0;
     for key in made.range(behind(ask.after.as_deref())?) {
         let Entry::Need(local) = &key.entry else { continue };
-        let credentials = delivered(vault, key, node)?;
+        let live = vault.store().live(key).map_err(|error| broken(&error))?;
+        let credentials = delivered(in_order(live), node);
         if credentials.is_empty() {
             continue;
         }
@@ -108,10 +112,14 @@ pub fn consumers(
 /// `mesh-vault.list`: what there is and what is waited for; nothing that is sealed.
 pub fn list(vault: &Vault, ask: &ListAsk) -> Result<ListAnswer<Recipient>, VerbError> {
     let seen = vault.seen();
+    if ask.rotations_only {
+        return Ok(ListAnswer { v: V1, entries: vec![], rotations: vault.rotations(), next: None });
+    }
     let kept = vault.store().kept().map_err(|error| broken(&error))?;
     let keys: BTreeSet<_> = seen.wanted.entries.keys().chain(kept.keys()).collect();
     let after = behind(ask.after.as_deref())?;
-    let mut page = ListAnswer { v: V1, entries: vec![], next: None };
+    let rotations = if ask.after.is_none() { vault.rotations() } else { vec![] };
+    let mut page = ListAnswer { v: V1, entries: vec![], rotations, next: None };
     for key in keys.range::<CredentialKey, _>((after.0.as_ref(), after.1.as_ref())) {
         if page.entries.len() == LISTED {
             page.next = page.entries.last().map(entry_key);
@@ -182,6 +190,43 @@ pub fn put(vault: &Vault, ask: PutAsk<Recipient, Ciphertext>) -> Result<PutAnswe
     }
 }
 
+/// `mesh-vault.rotate`: begins a rotation, goes on with one, or gives it up.
+pub fn rotate(vault: &Vault, ask: RotateAsk) -> Result<RotateAnswer, VerbError> {
+    let RotateAsk { module, name, order } = ask;
+    let seen = vault.seen();
+    let entry = named(vault, &seen, &module, &name)?;
+    let name = RotationName { module, entry };
+    let done = match order {
+        RotateOrder::Start { id, node, at_once, patience, deadline } => {
+            must_be_made(&seen, &name, node.as_ref())?;
+            vault.rotate(&name, node.as_ref(), &id, Terms { at_once, patience, deadline })
+        }
+        RotateOrder::Resume => vault.resume(&name),
+        RotateOrder::Abandon => vault.abandon(&name),
+    };
+    match done {
+        Ok(rotation) => Ok(RotateAnswer { v: V1, rotation }),
+        Err(NotRotated::Store(error)) => Err(broken(&error)),
+        Err(error) => Err(not_rotated(&name, &error)),
+    }
+}
+
+fn not_rotated(name: &RotationName, error: &NotRotated) -> VerbError {
+    let RotationName { module, entry } = name;
+    let message = format!("{module}.{entry}: {error}");
+    match error {
+        NotRotated::UnderWay(_) => VerbError::new("under-way", message).help(format!(
+            "`mesh secret list` says how far it is; `mesh secret rotate {module}.{entry} --resume` goes on with one that has \
+             stopped, `--abandon` gives it up"
+        )),
+        NotRotated::None => VerbError::new("no-rotation", message)
+            .help(format!("`mesh secret rotate {module}.{entry}` begins one")),
+        NotRotated::Nothing | NotRotated::Store(_) => {
+            VerbError::new("nothing-to-rotate", message).help("`mesh secret list` says what is waited for")
+        }
+    }
+}
+
 fn is_short_enough<'a>(sealed: impl Iterator<Item = &'a Ciphertext>) -> Result<(), VerbError> {
     match sealed.map(|one| one.as_bytes().len()).find(|size| *size > LONGEST) {
         None => Ok(()),
@@ -191,14 +236,61 @@ fn is_short_enough<'a>(sealed: impl Iterator<Item = &'a Ciphertext>) -> Result<(
     }
 }
 
-/// The live credentials of a key, as far as they are sealed to one node.
-fn delivered(vault: &Vault, key: &CredentialKey, to: &NodeName) -> Result<Vec<Delivered<Sealed>>, VerbError> {
-    let live = vault.store().kept_of(key).map_err(|error| broken(&error))?;
+/// What a name means: a need of the module, or a secret of its own.
+fn named(vault: &Vault, seen: &Seen, module: &ModuleName, name: &str) -> Result<Entry, VerbError> {
+    let unknown = || unknown_secret(&format!("{module}.{name}"));
+    let rotations = vault.rotations();
+    let is_there = |entry: &Entry| {
+        seen.wanted.entries.keys().any(|key| key.module == *module && key.entry == *entry)
+            || rotations.iter().any(|told| told.module == *module && told.name == *entry)
+    };
+    let spelled = name.parse::<Entry>().ok().filter(is_there);
+    let own = || name.parse().ok().map(Entry::Own).filter(is_there);
+    spelled.or_else(own).ok_or_else(unknown)
+}
+
+/// What an operator supplies is not made here.
+fn must_be_made(seen: &Seen, name: &RotationName, node: Option<&NodeName>) -> Result<(), VerbError> {
+    let RotationName { module, entry } = name;
+    let of_it = seen.wanted.entries.iter().filter(|(key, _)| {
+        key.module == *module && key.entry == *entry && node.is_none_or(|node| *node == key.node)
+    });
+    let all: Vec<&What> = of_it.map(|(_, what)| what).collect();
+    match (all.first(), entry) {
+        (None, _) => {
+            let place = node.map(|node| format!(" on {node}")).unwrap_or_default();
+            Err(unknown_secret(&format!("{module}.{entry}{place}")))
+        }
+        (Some(What::Supplied), Entry::Own(own)) => {
+            let message = format!("{module}.{own} is supplied by an operator, and not made");
+            Err(VerbError::new("supplied", message)
+                .help(format!("`mesh secret set {module}.{own}` replaces it, and restarts what uses it")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As far as they are sealed to one node.
+fn delivered(live: Vec<Credential>, to: &NodeName) -> Vec<Delivered<Sealed>> {
     let for_them = live.into_iter().filter_map(|mut one| {
         let sealed = one.sealed.remove(to)?;
         Some(Delivered { id: one.id, version: one.version, sealed })
     });
-    Ok(for_them.collect())
+    for_them.collect()
+}
+
+/// What a consumer is offered: all that are live, or, once it has taken up one of them, that alone.
+fn offered(live: Live) -> Vec<Credential> {
+    let alone = live.turn.as_ref().filter(|turn| turn.offer == Offer::One).map(|turn| turn.to.clone());
+    let mut all = in_order(live);
+    all.retain(|one| alone.as_ref().is_none_or(|alone| one.id == *alone));
+    all
+}
+
+/// The newest last; of two that a consumer is between, the one that it is to take up.
+fn in_order(Live { mut credentials, turn }: Live) -> Vec<Credential> {
+    credentials.sort_by_key(|one| turn.as_ref().is_some_and(|turn| turn.to == one.id));
+    credentials
 }
 
 fn why(seen: &Seen, key: &CredentialKey) -> String {

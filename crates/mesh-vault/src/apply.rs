@@ -15,6 +15,7 @@ use mesh_seal::{
 use crate::credential::{Credential, Origin};
 use crate::escrow::{self, CopyError};
 use crate::plan::{Pins, Step};
+use crate::rotation::{self, Fresh, Rotation};
 use crate::rules::{Spec, What};
 use crate::store::{Change, Store, StoreError};
 
@@ -105,6 +106,46 @@ pub fn apply(steps: &[Step], maker: &mut Maker<'_>, store: &dyn Store) -> Result
         }
     }
     Ok(failed)
+}
+
+/// The changes that a step of a rotation comes to: one commit. None where what it takes is not there, which the next look
+/// finds as well.
+pub fn rotate(
+    rotation: &Rotation,
+    step: &rotation::Step,
+    needs: Rotates<'_>,
+    maker: &mut Maker<'_>,
+) -> Result<Vec<Change>, MakeError> {
+    let Rotates { what, to, number } = needs;
+    let mut fresh = Fresh { number, id: String::new() };
+    let mut changes = Vec::new();
+    match step {
+        rotation::Step::Begin { node, .. } => {
+            let (Some(what), Some(to)) = (what, to) else { return Ok(vec![]) };
+            let key = rotation.key(node);
+            let second = maker.make(&key, what, &to, number)?;
+            fresh.id.clone_from(&second.id);
+            changes.push(Change::Add(key, second));
+        }
+        rotation::Step::Retire { node, id } => changes.push(Change::Retire(rotation.key(node), id.clone())),
+        rotation::Step::Narrow { .. }
+        | rotation::Step::Leave { .. }
+        | rotation::Step::Stop(_)
+        | rotation::Step::Finish => {}
+    }
+    changes.push(Change::Rotate(rotation.after(step, &fresh)));
+    Ok(changes)
+}
+
+/// What a step of a rotation takes.
+#[derive(Debug)]
+pub struct Rotates<'a> {
+    /// What the credential is.
+    pub what: Option<&'a What>,
+    /// To whom it is sealed, where each of them has a key.
+    pub to: Option<Pins>,
+    /// Higher than any number given under the key.
+    pub number: u64,
 }
 
 impl Maker<'_> {

@@ -19,6 +19,7 @@ pub mod plan;
 mod planned;
 mod publish;
 pub mod record;
+pub mod rotation;
 pub mod rules;
 pub mod service;
 pub mod signing;

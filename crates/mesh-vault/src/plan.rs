@@ -135,7 +135,7 @@ fn steps_for(key: &CredentialKey, what: &What, kept: Option<&Vec<Credential>>, p
 }
 
 /// The key of every reader; or the first reader that has none.
-fn recipients(key: &CredentialKey, what: &What, pinned: &Pins) -> Result<Pins, NodeName> {
+pub(crate) fn recipients(key: &CredentialKey, what: &What, pinned: &Pins) -> Result<Pins, NodeName> {
     let with_key = |node: &NodeName| match pinned.get(node) {
         Some(recipient) => Ok((node.clone(), recipient.clone())),
         None => Err(node.clone()),

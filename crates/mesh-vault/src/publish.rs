@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use mesh_bus::Kv;
 use mesh_bus::kv::{Entry, KvError};
-use mesh_model::key::CredentialKey;
-use mesh_model::wire::CredentialRecord;
+use serde_json::Value;
 
 /// The bucket as it should be, and what was last written into it.
 pub(crate) struct Publisher {
@@ -22,12 +21,10 @@ impl Publisher {
     /// Makes the bucket say exactly this. Returns how many keys it wrote.
     pub(crate) async fn publish(
         &mut self,
-        records: &BTreeMap<CredentialKey, CredentialRecord>,
+        records: &BTreeMap<String, Value>,
         bucket: &BTreeMap<String, Entry>,
     ) -> Result<usize, KvError> {
-        let desired = records.iter().map(|(key, record)| {
-            (key.to_string(), serde_json::to_vec(record).expect("a record always has a JSON: it holds texts"))
-        });
+        let desired = records.iter().map(|(key, record)| (key.clone(), record.to_string().into_bytes()));
         let desired: BTreeMap<_, _> = desired.collect();
         self.written
             .retain(|key, (revision, _)| bucket.get(key).is_none_or(|entry| entry.revision < *revision));

@@ -13,7 +13,9 @@ use mesh_bus::mirror::Entries;
 use mesh_bus::seat::{self, Tenure, Terms};
 use mesh_bus::verb::{Ask, MAX_QUESTION, ServeError, Service, VerbError};
 use mesh_bus::{Bucket, Mirror};
+use mesh_model::key::ModuleKey;
 use mesh_model::name::{NodeName, SeatName};
+use mesh_model::wire::Applied;
 use mesh_seal::{Recipient, SystemRandom};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -27,13 +29,16 @@ use crate::config::Config;
 use crate::plan::Step;
 use crate::planned::Planned;
 use crate::publish::Publisher;
+use crate::rotation::{self, Stopped};
 use crate::rules::Wanted;
 use crate::signing::{KeyError, signing_key};
 use crate::store::{RedbStore, StoreError, store_file};
-use crate::vault::{Look, Vault};
+use crate::vault::{Look, Turned, Vault};
 
 /// How long it takes at most until the vault looks again, whatever got lost.
 const PERIOD: Duration = Duration::from_secs(30);
+/// While something is rotated it looks more often: somebody may have taken too long.
+const ROTATING: Duration = Duration::from_secs(1);
 /// After a look that failed it looks again sooner.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -104,6 +109,8 @@ struct Watcher {
     vault: Arc<Vault>,
     assignments: Mirror,
     credentials: Mirror,
+    applied: Mirror,
+    is_rotating: bool,
     assigned: Arc<Mutex<Assigned>>,
     planned: Planned,
     publisher: Publisher,
@@ -117,6 +124,8 @@ impl Watcher {
             vault,
             assignments: mirror(Bucket::assignments()),
             credentials: mirror(Bucket::credentials()),
+            applied: mirror(Bucket::applied()),
+            is_rotating: false,
             assigned: Arc::default(),
             planned: Planned::open(&config.bus),
             publisher: Publisher::new(tenure.kv(Bucket::credentials())),
@@ -128,6 +137,7 @@ impl Watcher {
         self.assignments.ready().await;
         self.credentials.ready().await;
         self.planned.ready().await;
+        self.applied.ready().await;
     }
 
     async fn run(&mut self, desk: &Desk, tenure: &Tenure) {
@@ -138,6 +148,8 @@ impl Watcher {
                 () = self.assignments.changed() => {}
                 () = self.credentials.changed() => {}
                 () = self.planned.changed() => {}
+                () = self.applied.changed(), if self.is_rotating => {}
+                () = tokio::time::sleep(ROTATING), if self.is_rotating => {}
                 () = desk.nudge.notified() => {}
                 () = tokio::time::sleep(pause) => {}
             }
@@ -157,6 +169,7 @@ impl Watcher {
             Err(error) => return failed(&error),
         };
         look.tell();
+        self.is_rotating = look.is_rotating;
         match self.publisher.publish(&look.records, &self.credentials.snapshot()).await {
             Ok(_) => look.failed.is_empty(),
             Err(error) => failed(&error),
@@ -169,10 +182,17 @@ impl Watcher {
         escrow: Option<BTreeSet<Recipient>>,
     ) -> Result<Result<Look, StoreError>, JoinError> {
         let (vault, assigned, grace) = (Arc::clone(&self.vault), Arc::clone(&self.assigned), self.grace);
+        let applied = self.applied.snapshot();
         let look = move || {
             let mut assigned = assigned.lock().unwrap_or_else(PoisonError::into_inner);
             assigned.read(&bucket);
-            vault.look(|kept| Wanted { escrow, ..assigned.wanted(kept, grace, Instant::now()) })
+            // One that cannot be read says nothing.
+            let told = |module: &ModuleKey| -> Option<Applied> {
+                let told: Applied = serde_json::from_slice(&applied.get(&module.to_string())?.value).ok()?;
+                ((&told.node, &told.module) == (&module.node, &module.module)).then_some(told)
+            };
+            let now = Instant::now();
+            vault.look(|kept| Wanted { escrow, ..assigned.wanted(kept, grace, now) }, &told, now)
         };
         tokio::task::spawn_blocking(look).await
     }
@@ -187,9 +207,25 @@ impl Look {
                 Step::WaitForKey { .. } | Step::WaitForOperator { .. } => {}
             }
         }
+        for turned in &self.turned {
+            tell(turned);
+        }
         for error in &self.failed {
             tracing::error!(error = error as &dyn std::error::Error, "a credential could not be made");
         }
+    }
+}
+
+fn tell(Turned { name, step }: &Turned) {
+    match step {
+        rotation::Step::Begin { node, .. } => tracing::info!(%name, %node, "made a second credential"),
+        rotation::Step::Narrow { node } => {
+            tracing::info!(%name, %node, "its consumer has taken up the new one")
+        }
+        rotation::Step::Retire { node, id } => tracing::info!(%name, %node, id, "retired a credential"),
+        rotation::Step::Leave { node } => tracing::info!(%name, %node, "no part of the rotation any more"),
+        rotation::Step::Stop(Stopped { at, why }) => tracing::warn!(%name, %at, why, "the rotation stops"),
+        rotation::Step::Finish => tracing::info!(%name, "the rotation is over"),
     }
 }
 
@@ -239,6 +275,12 @@ impl Desk {
         self.of_the_server(&service).await?;
         self.of_operators(&service, "mesh-vault.put", |desk, ask| {
             let answer = answer::put(&desk.vault, ask);
+            desk.nudge.notify_one();
+            answer
+        })
+        .await?;
+        self.of_operators(&service, "mesh-vault.rotate", |desk, ask| {
+            let answer = answer::rotate(&desk.vault, ask);
             desk.nudge.notify_one();
             answer
         })

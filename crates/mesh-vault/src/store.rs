@@ -3,6 +3,7 @@
 //! [`RedbStore`] is the real one: one file, 0600, and a commit is on the disk before it returns,
 //! because a secret that was answered once and is forgotten by a power cut would be made again.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mesh_model::key::{CredentialKey, KeyError};
@@ -12,6 +13,7 @@ use mesh_seal::Recipient;
 use crate::credential::Credential;
 use crate::escrow::{Confirmed, Standing};
 use crate::plan::{Kept, Pins};
+use crate::rotation::{Rotation, RotationName, Turn};
 
 mod redb;
 pub use redb::RedbStore;
@@ -44,7 +46,13 @@ pub trait Store: Send + Sync {
     /// The live credentials of one key, the newest last.
     fn kept_of(&self, key: &CredentialKey) -> Result<Vec<Credential>, StoreError>;
 
-    /// The highest version ever given under a key, 0 for none. Dropping does not lower it.
+    /// The same, and between which two its consumer is, if it is; both as of one moment.
+    fn live(&self, key: &CredentialKey) -> Result<Live, StoreError>;
+
+    /// The last rotation of each name.
+    fn rotations(&self) -> Result<Rotations, StoreError>;
+
+    /// The highest number ever given under a key, to a version or to a turn; 0 for none. Dropping does not lower it.
     fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError>;
 
     /// The escrow recipients that were confirmed.
@@ -59,12 +67,32 @@ pub trait Store: Send + Sync {
 pub enum Change {
     /// This credential in the place of all there are under the key.
     Replace(CredentialKey, Credential),
+    /// This credential beside those there are under the key, as the newest.
+    Add(CredentialKey, Credential),
+    /// The one of this id is no longer live.
+    Retire(CredentialKey, String),
     /// None any more under the key.
     Drop(CredentialKey),
     /// This escrow recipient is confirmed, and stands so.
     Confirm(Recipient, Standing),
     /// This one is confirmed no longer.
     Unconfirm(Recipient),
+    /// How far a rotation has come, in the place of what was known of one of its name.
+    Rotate(Rotation),
+    /// Nothing is known of a rotation any more.
+    Forget(RotationName),
+}
+
+/// The last rotation of each name.
+pub type Rotations = BTreeMap<RotationName, Rotation>;
+
+/// What is live under a key at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Live {
+    /// The newest last.
+    pub credentials: Vec<Credential>,
+    /// Between which two its consumer is.
+    pub turn: Option<Turn>,
 }
 
 /// What came of pinning a key.
@@ -136,6 +164,14 @@ pub enum StoreError {
         key: String,
         /// Why it is none.
         source: KeyError,
+    },
+    /// What is kept of a rotation is none.
+    #[error("the vault's store holds something unreadable of the rotation of {name}")]
+    Rotation {
+        /// Of what.
+        name: String,
+        /// Why it cannot be read.
+        source: serde_json::Error,
     },
     /// A node in it is no name.
     #[error("the vault's store holds a sealing key for a node whose name is none")]

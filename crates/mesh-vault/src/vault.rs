@@ -4,20 +4,26 @@
 //! version is given twice; reading needs no lock but the short one on what the last look saw.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use mesh_model::key::CredentialKey;
 use mesh_model::name::{MeshName, NodeName, ProvisionName};
-use mesh_model::wire::{CredentialRecord, EscrowState, Provider};
+use mesh_model::wire::{EscrowState, Provider, RotationTold};
 use mesh_seal::{Recipient, SigningKey, SystemRandom, VerifyingKey};
+use serde_json::{Value, json};
 
 use crate::apply::{MakeError, Maker, Supplied, apply};
 use crate::credential::{Credential, Origin};
 use crate::escrow::{self, Escrow, Standing};
-use crate::plan::{Kept, Step, plan};
-use crate::record::{records, waits};
+use crate::plan::{Kept, Pins, Step, plan};
+use crate::record::{consumers, records, waits};
+use crate::rotation;
 use crate::rules::Wanted;
 use crate::store::{Change, Pinned, Store, StoreError};
+
+mod rotations;
+pub use rotations::{Consumers, NotRotated, Turned};
 
 /// What the vault holds while it runs.
 pub struct Vault {
@@ -25,7 +31,8 @@ pub struct Vault {
     signing: SigningKey,
     store: Box<dyn Store>,
     seen: Mutex<Arc<Seen>>,
-    making: Mutex<()>,
+    rotations: Mutex<Vec<RotationTold>>,
+    making: Mutex<rotation::watch::Watch>,
 }
 
 /// What the last look saw.
@@ -47,10 +54,14 @@ pub struct Seen {
 /// What a look came to.
 #[derive(Debug)]
 pub struct Look {
-    /// The whole of what others should notice.
-    pub records: BTreeMap<CredentialKey, CredentialRecord>,
+    /// The whole of what others should notice, by its key in the bucket.
+    pub records: BTreeMap<String, Value>,
     /// What was done.
     pub steps: Vec<Step>,
+    /// What was done about rotations.
+    pub turned: Vec<Turned>,
+    /// Whether any rotation is under way.
+    pub is_rotating: bool,
     /// What could not be made.
     pub failed: Vec<MakeError>,
 }
@@ -69,7 +80,8 @@ pub enum PutError {
 impl Vault {
     /// One that keeps its things in a store. It makes nothing before the first [`Vault::look`].
     pub fn new(mesh: MeshName, signing: SigningKey, store: Box<dyn Store>) -> Self {
-        Self { mesh, signing, store, seen: Mutex::default(), making: Mutex::default() }
+        let (seen, rotations, making) = Default::default();
+        Self { mesh, signing, store, seen, rotations, making }
     }
 
     /// The mesh.
@@ -93,20 +105,43 @@ impl Vault {
     }
 
     /// Looks at the whole of what is wanted and of what there is, and takes the steps in between.
-    /// `wanted` is asked with what there is.
-    pub fn look(&self, wanted: impl FnOnce(&Kept) -> Wanted) -> Result<Look, StoreError> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+    /// `wanted` is asked with what there is, `consumers` for what each of them says.
+    pub fn look(
+        &self,
+        wanted: impl FnOnce(&Kept) -> Wanted,
+        consumers: &Consumers<'_>,
+        now: Instant,
+    ) -> Result<Look, StoreError> {
+        let mut watch = self.making();
         let (kept, pins) = (self.store.kept()?, self.store.pins()?);
         let wanted = wanted(&kept);
         let escrow = self.escrow_with(wanted.escrow.as_ref())?;
         let steps = plan(&wanted, &kept, &pins);
-        let failed = apply(&steps, &mut self.maker(&escrow.sealed, &mut SystemRandom), self.store())?;
-        let kept = if steps.iter().any(Step::is_change) { self.store.kept()? } else { kept };
-        let records = records(&wanted, &kept, &pins);
+        let mut failed = apply(&steps, &mut self.maker(&escrow.sealed, &mut SystemRandom), self.store())?;
+        let mut kept = if steps.iter().any(Step::is_change) { self.store.kept()? } else { kept };
+        let around =
+            rotations::Around { wanted: &wanted, pins: &pins, escrow: &escrow.sealed, consumers, now };
+        let (turned, told) = self.turn(&around, &mut kept, &mut watch, &mut failed)?;
+        let (records, is_rotating) = self.records(&wanted, &kept, &pins)?;
         let waits = waits(&wanted, &kept, &pins);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
             Arc::new(Seen { wanted, waits, made_for: made_for(&kept), has_looked: true, escrow });
-        Ok(Look { records, steps, failed })
+        *self.rotations.lock().unwrap_or_else(PoisonError::into_inner) = told;
+        Ok(Look { records, steps, turned, is_rotating, failed })
+    }
+
+    fn records(
+        &self,
+        wanted: &Wanted,
+        kept: &Kept,
+        pins: &Pins,
+    ) -> Result<(BTreeMap<String, Value>, bool), StoreError> {
+        let rotations = self.store.rotations()?;
+        let told = records(wanted, kept, pins, &rotations).into_iter();
+        let told = told.map(|(key, record)| (key.to_string(), json!(record)));
+        let told =
+            told.chain(consumers(kept, &rotations).into_iter().map(|(key, record)| (key, json!(record))));
+        Ok((told.collect(), rotations.values().any(|rotation| !rotation.is_over())))
     }
 
     /// Keeps the first key that a node shows.
@@ -116,7 +151,7 @@ impl Vault {
 
     /// Keeps a supplied secret, signed unopened, in the place of the one before.
     pub fn put(&self, key: &CredentialKey, supplied: Supplied) -> Result<Credential, PutError> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making();
         let version = self.store.highest(key)? + 1;
         let (nobody, mut random) = (BTreeSet::new(), SystemRandom);
         let credential = self.maker(&nobody, &mut random).countersign(key, supplied, version)?;
@@ -124,9 +159,13 @@ impl Vault {
         Ok(credential)
     }
 
+    fn making(&self) -> MutexGuard<'_, rotation::watch::Watch> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// From now on, what is made is sealed to this recipient too, while a plan names it.
     pub fn confirm(&self, recipient: &Recipient) -> Result<EscrowState, StoreError> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut escrow = seen.escrow.clone();
         let standing = match seen.wanted.escrow.as_ref().is_some_and(|named| named.contains(recipient)) {

@@ -102,6 +102,7 @@ pub(super) const OPERATOR: &[Line] = &[
         "mesh-vault.list",
         "mesh-vault.put",
         "mesh-vault.recipients",
+        "mesh-vault.rotate",
     ]),
 ];
 

@@ -3,6 +3,7 @@
 mod list;
 mod prompt;
 mod reveal;
+pub(crate) mod rotate;
 mod set;
 
 use clap::{Args, Subcommand};
@@ -26,6 +27,12 @@ enum Command {
     /// The value is asked for without an echo, or read from standard input where that is no terminal; one line break
     /// at its end is left out. It is sealed here, to each node that the module runs on, and can be read there alone.
     Set(set::SetArgs),
+    /// Replace a credential while whoever uses it goes on working
+    ///
+    /// The vault makes a second one beside the first; each consumer takes it up and restarts by its own policy, one after
+    /// the other; then the first ends. Both are good in between. Where a consumer is not well with the new one, the
+    /// rotation stops and says so: nothing that worked stops working.
+    Rotate(rotate::RotateArgs),
     /// Print what a secret says, on the node that it is sealed to
     ///
     /// It is opened with the key of the node, which never leaves the node's state folder, so this works there alone.
@@ -37,6 +44,7 @@ pub(crate) async fn run(args: SecretArgs, screen: &Screen) -> Result<Exit, Failu
     match args.command {
         Command::List(args) => list::run(args, screen).await,
         Command::Set(args) => set::run(args, screen).await,
+        Command::Rotate(args) => rotate::run(args, screen).await,
         Command::Reveal(args) => reveal::run(args, screen).await,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::age::age;
 use crate::commands::provisioning::doing;
+use crate::rotation::lines;
 use crate::screen::{Screen, Tone};
 use crate::status::{ModuleStatus, NodeStatus, State, Status};
 use crate::table::{Cell, Table};
@@ -23,6 +24,12 @@ fn text(status: &Status, screen: &Screen) -> String {
     }
     if !status.nodes.is_empty() {
         text.push_str(&table(status).drawn(screen));
+    }
+    match &status.rotations {
+        Some(rotations) => {
+            rotations.iter().flat_map(lines).for_each(|line| text.push_str(&format!("\n{line}\n")))
+        }
+        None => text.push_str("\nthe vault does not answer: what is being rotated is not known\n"),
     }
     text
 }

@@ -20,6 +20,7 @@ const COMMANDS: &[&str] = &[
     "secret",
     "secret list",
     "secret set",
+    "secret rotate",
     "secret reveal",
     "logs",
     "modules",

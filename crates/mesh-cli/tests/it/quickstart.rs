@@ -19,7 +19,9 @@ mod needs;
 mod object_store;
 mod operators;
 mod processes;
+mod rotated;
 mod troubled;
+mod watcher;
 mod withdrawn;
 
 use std::time::{Duration, Instant};

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Timestamp, V1};
 use crate::digest::Digest;
+use crate::key::Entry;
 use crate::kind::Kind;
-use crate::name::{LocalName, ModuleName, NodeName, ServiceName};
+use crate::name::{ModuleName, NodeName, ServiceName};
 
 /// What came of one assignment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +35,16 @@ pub struct Applied {
     /// Its services.
     #[serde(default)]
     pub services: BTreeMap<ServiceName, Service>,
-    /// The id of the credential that the running services were started with, a need each.
+    /// The id of the credential that the running services were started with: of each need, and of each secret of the
+    /// module's own.
     #[serde(default)]
-    pub credentials: BTreeMap<LocalName, String>,
+    pub credentials: BTreeMap<Entry, String>,
+    /// The number of what the vault offered when this was rendered, where it offered something for a while.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub turns: BTreeMap<Entry, u64>,
+    /// Why a newer credential than the one in use is not accepted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub refused: BTreeMap<Entry, String>,
     /// When this became so.
     pub at: Timestamp,
 }

@@ -31,6 +31,9 @@ pub struct Bound {
     /// The id of the newest credential that has logged in; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credential: Option<String>,
+    /// Why a newer credential than that is not answered, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub why: Option<String>,
     /// Why the provider could not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,

@@ -24,6 +24,9 @@ pub struct SecretAnswer<S> {
     pub v: V1,
     /// The credentials; none while something is waited for.
     pub credentials: Vec<Delivered<S>>,
+    /// While the consumer is between two, the number of what it is offered here: it is told back in `applied`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub turn: Option<u64>,
     /// Why there is none yet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CredentialVersion, Provider, V1};
+use super::{CredentialVersion, Provider, RotationTold, V1};
 use crate::name::{MeshName, ModuleName, NodeName, SecretName};
 
 /// A node shows its sealing key. Which node stands in the subject.
@@ -36,6 +36,9 @@ pub struct ListAsk {
     /// Go on behind this: the `next` of the answer before.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<String>,
+    /// Only the rotations, and no entries.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub rotations_only: bool,
 }
 
 /// A page of what the vault has, and of what it waits for.
@@ -45,6 +48,9 @@ pub struct ListAnswer<R> {
     pub v: V1,
     /// By node, module and name.
     pub entries: Vec<VaultEntry<R>>,
+    /// The last rotation of each name, on the first page.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub rotations: Vec<RotationTold>,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub next: Option<String>,

@@ -40,6 +40,7 @@ pub struct Answer {
     revision: Option<Digest>,
     credential: Option<String>,
     values: Option<BTreeMap<String, Value>>,
+    why: Option<String>,
     error: Option<String>,
 }
 
@@ -177,6 +178,7 @@ fn one(
         revision: consumer.revision.clone(),
         values,
         credential: answer.credential,
+        why: answer.why.map(brief),
         error,
         at,
     };

@@ -9,7 +9,7 @@ use mesh_model::wire::{Assignment, Bound, Delivered, Registration};
 use mesh_seal::{Fields, Label, Sealed, SealingKey, Secret, SigningKey, SystemRandom};
 use serde_json::{Value, json};
 
-use super::inputs::{Asked, Inputs};
+use super::inputs::{Asked, Inputs, Offered};
 use super::lookup::Keys;
 use super::opener::Opener;
 
@@ -150,6 +150,11 @@ pub(crate) fn bound(credential: Option<&str>) -> Bound {
     .unwrap()
 }
 
+/// What the vault answers while nothing is rotated.
+pub(crate) fn offered(credentials: Vec<Delivered<Sealed>>) -> Asked<Offered> {
+    Asked::Answer(Offered { credentials, turn: None })
+}
+
 /// Everything that `notes` can find, with the credential `c1`.
 pub(crate) fn inputs(assignment: &Assignment, trust: &Trust, bound: Option<Bound>) -> Inputs {
     let own = |bucket: &str| Keys { bucket: bucket.into(), filter: "cellar.notes".into() };
@@ -165,7 +170,7 @@ pub(crate) fn inputs(assignment: &Assignment, trust: &Trust, bound: Option<Bound
     inputs.buckets.insert(motd, vec![item("from a"), item("from b")]);
     let db = trust.delivered("db", "c1", 1, &[("password", SENTINEL)]);
     let admin = trust.delivered("secret.admin", "a1", 1, &[("value", SENTINEL)]);
-    inputs.credentials.insert(Entry::Need("db".parse().unwrap()).to_string(), Asked::Answer(vec![db]));
-    inputs.credentials.insert("secret.admin".into(), Asked::Answer(vec![admin]));
+    inputs.credentials.insert(Entry::Need("db".parse().unwrap()).to_string(), offered(vec![db]));
+    inputs.credentials.insert("secret.admin".into(), offered(vec![admin]));
     inputs
 }

@@ -9,7 +9,7 @@ use mesh_model::key::Entry;
 use mesh_model::kind::Kind;
 use mesh_model::name::ProvisionName;
 use mesh_model::placeholder::Reference;
-use mesh_model::wire::{Assignment, Config, ConsumerCredentials, Delivered, Give, Registration, Source};
+use mesh_model::wire::{Assignment, Config, ConsumerCredentials, Delivered, Registration, Source};
 use mesh_seal::Sealed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,9 +29,18 @@ pub struct Inputs {
     #[serde(with = "pairs")]
     pub buckets: BTreeMap<Keys, Vec<(String, Value)>>,
     /// The credentials that were asked for, or why there are none.
-    pub credentials: BTreeMap<String, Asked<Vec<Delivered<Sealed>>>>,
+    pub credentials: BTreeMap<String, Asked<Offered>>,
     /// The consumers that were asked for.
     pub consumers: BTreeMap<ProvisionName, Asked<Vec<ConsumerCredentials<Sealed>>>>,
+}
+
+/// What the vault offers under one name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Offered {
+    /// The newest last.
+    pub credentials: Vec<Delivered<Sealed>>,
+    /// The number of the offer, while one credential is being replaced by another: told back once it is taken up.
+    pub turn: Option<u64>,
 }
 
 /// What a verb answered.
@@ -158,19 +167,12 @@ pub fn lookups(
         let Some(field) = need.gives.keys().next() else { continue };
         let bound = Reference::Bound(need.local.clone(), field.clone());
         all.extend(place(registry, assignment, &bound));
-        let uses_secret = references.iter().any(|reference| match reference {
-            Reference::Bound(local, field) => *local == need.local && is_secret(need.gives.get(field)),
-            _ => false,
-        });
-        if uses_secret {
+        // Whether or not a secret of it is used: that a credential was taken up, is told of each.
+        if need.has_credential() {
             all.extend(credential_place(registry, assignment, &Entry::Need(need.local.clone())));
         }
     }
     all
-}
-
-fn is_secret(give: Option<&Give>) -> bool {
-    matches!(give, Some(Give::Secret { .. } | Give::From { secret: true, .. }))
 }
 
 /// A map whose keys are no text, as a list of pairs.

@@ -18,7 +18,7 @@ use super::opener::Opener;
 use super::references::{self, Body, Templates};
 use super::render::{RenderError, Rendered, render};
 use super::report::{self, Progress};
-use super::resolve::{resolve, said};
+use super::resolve::{Used, resolve, said};
 use super::world::World;
 use crate::files::{self, FileToWrite, Owner};
 use crate::host::{DesiredModule, Layout};
@@ -40,8 +40,19 @@ pub struct Pass<'a> {
     pub contents: &'a mut Contents,
     /// Now.
     pub now: Timestamp,
+    /// Keeps what is about to be written, for a start without the bus.
+    pub keep: &'a mut (dyn Keep + Send + Sync),
     /// Whether the module runs already: then it is left alone between two writes that belong together.
     pub runs: bool,
+}
+
+/// Where what is about to be written is kept.
+///
+/// Before anything is written, so that a start without the bus is never one with something older than what was used already:
+/// a credential that was left may have been retired meanwhile.
+pub trait Keep {
+    /// Keeps it, and says whether it is on the disk.
+    fn keep(&mut self, assignment: &Assignment, inputs: &Inputs, contents: &Contents) -> bool;
 }
 
 /// What a pass came to.
@@ -50,8 +61,6 @@ pub struct Done {
     pub progress: Option<Progress>,
     /// What the host is to run; none where the module waits or failed, and the host keeps what it has.
     pub module: Option<DesiredModule>,
-    /// What was found, where all of it was known.
-    pub inputs: Option<Inputs>,
     /// Whether to look again soon: something that nobody will tell of is not there yet.
     pub again: bool,
 }
@@ -76,7 +85,7 @@ impl Pass<'_> {
             None => gather(self.world, self.registry, assignment, &references).await,
         };
         if self.runs && !offline && inputs.is_between(assignment) {
-            return Done { progress: None, module: None, inputs: None, again: true };
+            return Done { progress: None, module: None, again: true };
         }
         let resolved = resolve(assignment, &inputs, self.opener, &references);
         if !offline && let Err(why) = self.tell_needs(assignment, &resolved.needs).await {
@@ -84,10 +93,17 @@ impl Pass<'_> {
         }
         let again = !inputs.is_whole(assignment);
         match render(assignment, &templates, &resolved.values, self.digests) {
-            Ok(rendered) => self.write(assignment, rendered, resolved.credentials, inputs, again),
+            Ok(rendered) => {
+                let mut used = resolved.used;
+                if !offline && !self.keep.keep(assignment, &inputs, self.contents) {
+                    // What would not outlive a restart is not taken up.
+                    used.turns.clear();
+                }
+                self.write(assignment, rendered, used, again)
+            }
             Err(RenderError::Waiting { .. }) => {
                 let progress = Progress::Waiting(report::waiting(&resolved.needs));
-                Done { progress: Some(progress), module: None, inputs: None, again }
+                Done { progress: Some(progress), module: None, again }
             }
             Err(error) => Done { again: false, ..failed(said(&error)) },
         }
@@ -158,14 +174,7 @@ impl Pass<'_> {
     }
 
     /// Writes all files, and says what the host is to run.
-    fn write(
-        &self,
-        assignment: &Assignment,
-        rendered: Rendered,
-        credentials: BTreeMap<mesh_model::name::LocalName, String>,
-        inputs: Inputs,
-        again: bool,
-    ) -> Done {
+    fn write(&self, assignment: &Assignment, rendered: Rendered, used: Used, again: bool) -> Done {
         let module = match self.place(assignment, &rendered) {
             Ok(module) => module,
             Err(why) => return failed(why),
@@ -177,12 +186,12 @@ impl Pass<'_> {
             .collect();
         let progress = Progress::Written {
             rendered: rendered.digest,
-            credentials,
+            used,
             services,
             faults: Vec::new(),
             left: BTreeMap::new(),
         };
-        Done { progress: Some(progress), module: Some(module), inputs: Some(inputs), again }
+        Done { progress: Some(progress), module: Some(module), again }
     }
 
     fn place(&self, assignment: &Assignment, rendered: &Rendered) -> Result<DesiredModule, String> {
@@ -220,7 +229,7 @@ fn owner(user: Option<&str>) -> Result<Option<Owner>, String> {
 }
 
 fn failed(why: String) -> Done {
-    Done { progress: Some(Progress::Failed(why)), module: None, inputs: None, again: true }
+    Done { progress: Some(Progress::Failed(why)), module: None, again: true }
 }
 
 /// The bucket of needs.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_model::key::{CollectKey, ModuleKey, NeedKey};
 use mesh_model::kind::Kind;
-use mesh_model::name::{LocalName, ProvisionName, ServiceName};
+use mesh_model::name::{ProvisionName, ServiceName};
 use mesh_model::wire::{
     Applied, AppliedState, Assignment, Collect, Contribution, NeedRecord, NeedState, Provider, Service,
     ServiceState, Timestamp, V1, WaitingFor,
@@ -14,7 +14,7 @@ use mesh_model::wire::{
 use serde_json::Value;
 
 use super::lookup::contribution;
-use super::resolve::NeedStatus;
+use super::resolve::{NeedStatus, Used};
 use crate::host::{ModuleState, RunState};
 
 /// So many who have left are told by name.
@@ -102,8 +102,8 @@ pub enum Progress {
     Written {
         /// The keyed digest of what was rendered.
         rendered: String,
-        /// The credential that each need was rendered with.
-        credentials: BTreeMap<LocalName, String>,
+        /// The credentials that it was rendered with.
+        used: Used,
         /// What each service was rendered to, as the host tells it back.
         services: BTreeMap<String, (String, String)>,
         /// What is wrong with what its provisioner answers.
@@ -147,14 +147,18 @@ pub fn applied(
         services: services(host),
         // Services that run go on with what they were started with, until those that follow are well.
         credentials: before.map(|before| before.credentials.clone()).unwrap_or_default(),
+        turns: BTreeMap::new(),
+        refused: BTreeMap::new(),
         at: now,
     };
     match progress {
         Progress::Waiting(needs) => record.waiting_for.clone_from(needs),
         Progress::Failed(why) => (record.state, record.why) = (AppliedState::Failed, Some(why.clone())),
-        Progress::Written { rendered, credentials, services, faults, left } => {
+        Progress::Written { rendered, used, services, faults, left } => {
             record.rendered = Some(rendered.clone());
             (record.state, record.why) = outcome(host, services, faults);
+            record.turns.clone_from(&used.turns);
+            record.refused.clone_from(&used.refused);
             if record.state == AppliedState::Applied && !left.is_empty() {
                 // What a consumer was let in with is good until then.
                 record.state = AppliedState::Waiting;
@@ -162,7 +166,7 @@ pub fn applied(
                     left.iter().map(|(provision, left)| taken_back(provision, left)).collect();
             }
             if record.state == AppliedState::Applied {
-                record.credentials.clone_from(credentials);
+                record.credentials.clone_from(&used.credentials);
             }
         }
     }
@@ -266,6 +270,8 @@ pub fn withdrawn(key: &ModuleKey, before: Option<&Applied>, now: Timestamp) -> A
         rendered: None,
         services: BTreeMap::new(),
         credentials: BTreeMap::new(),
+        turns: BTreeMap::new(),
+        refused: BTreeMap::new(),
         at: now,
     }
 }

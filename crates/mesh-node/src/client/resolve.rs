@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use mesh_model::causes::in_a_line as said;
 use mesh_model::key::Entry;
 use mesh_model::kind::Kind;
-use mesh_model::name::{LocalName, NodeName};
+use mesh_model::name::NodeName;
 use mesh_model::placeholder::Reference;
 use mesh_model::wire::{Assignment, NeedState};
 use mesh_seal::Fields;
 use serde_json::Value;
 use zeroize::Zeroize;
 
-use super::inputs::{Asked, Inputs, place};
+use super::inputs::{Asked, Inputs, Offered, place};
 use super::lookup::Lookup;
 use super::opener::{Opener, key};
 
@@ -82,8 +82,19 @@ pub struct Resolved {
     pub values: BTreeMap<Reference, Found>,
     /// Each need, told to everybody.
     pub needs: Vec<NeedStatus>,
-    /// The credential that is rendered for each need.
-    pub credentials: BTreeMap<LocalName, String>,
+    /// The credentials that are rendered.
+    pub used: Used,
+}
+
+/// Which credentials are rendered, and of which offer of the vault's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Used {
+    /// The id of each.
+    pub credentials: BTreeMap<Entry, String>,
+    /// The number of the offer that it was taken from, where the vault numbers it.
+    pub turns: BTreeMap<Entry, u64>,
+    /// Why a newer one is not accepted.
+    pub refused: BTreeMap<Entry, String>,
 }
 
 /// Whether one need is met.
@@ -113,12 +124,19 @@ pub fn resolve(
     references: &BTreeSet<Reference>,
 ) -> Resolved {
     let mut answers = bound::Answers::of(assignment, inputs, opener, references);
+    let mut used = Used { turns: turns(inputs), ..Used::default() };
     let values: BTreeMap<Reference, Found> = references
         .iter()
         .map(|reference| {
             let found = match reference {
                 Reference::Bound(local, field) => answers.field(local, field),
-                Reference::Secret(name) => own_secret(assignment, inputs, opener, &Entry::Own(name.clone())),
+                Reference::Secret(name) => {
+                    let entry = Entry::Own(name.clone());
+                    own_secret(assignment, inputs, opener, &entry).map(|(id, known)| {
+                        used.credentials.insert(entry, id);
+                        known
+                    })
+                }
                 Reference::Consumers(provision) => {
                     super::consumers::with_credentials(assignment, inputs, opener, provision)
                 }
@@ -128,20 +146,38 @@ pub fn resolve(
         })
         .collect();
     let needs = statuses(assignment, inputs, &values, &answers);
-    Resolved { values, needs, credentials: answers.into_credentials() }
+    used.refused = answers.refused();
+    used.credentials.extend(answers.into_credentials(inputs));
+    Resolved { values, needs, used }
 }
 
-fn own_secret(assignment: &Assignment, inputs: &Inputs, opener: &mut Opener, entry: &Entry) -> Found {
+fn turns(inputs: &Inputs) -> BTreeMap<Entry, u64> {
+    let turn = |(entry, asked): (&String, &Asked<Offered>)| match asked {
+        Asked::Answer(Offered { turn: Some(turn), .. }) => Some((entry.parse().ok()?, *turn)),
+        Asked::Answer(_) | Asked::NotYet(_) => None,
+    };
+    inputs.credentials.iter().filter_map(turn).collect()
+}
+
+/// The newest of a secret of the module's own, and its id.
+fn own_secret(
+    assignment: &Assignment,
+    inputs: &Inputs,
+    opener: &mut Opener,
+    entry: &Entry,
+) -> Result<(String, Known), String> {
     let key = key(assignment, entry.clone());
     let opened = match inputs.credentials.get(&entry.to_string()) {
         None => return Err("nobody was asked for it yet".to_owned()),
         Some(Asked::NotYet(why)) => return Err(why.clone()),
-        Some(Asked::Answer(delivered)) => opener.open(&key, delivered).map_err(|error| said(&error))?,
+        Some(Asked::Answer(offered)) => {
+            opener.open(&key, &offered.credentials).map_err(|error| said(&error))?
+        }
     };
     let newest = opened.last().ok_or_else(|| "the vault has not made it yet".to_owned())?;
     let text = newest.fields.get(Fields::OWN).and_then(mesh_seal::Secret::expose_text);
     let text = text.ok_or_else(|| format!("what the vault delivered has no field `{}`", Fields::OWN))?;
-    Ok(Known::secret(Value::String(text.to_owned())))
+    Ok((newest.id.clone(), Known::secret(Value::String(text.to_owned()))))
 }
 
 fn in_bucket(assignment: &Assignment, inputs: &Inputs, reference: &Reference) -> Found {

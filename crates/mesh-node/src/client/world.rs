@@ -8,11 +8,11 @@ use std::pin::Pin;
 use mesh_model::digest::Digest;
 use mesh_model::key::Entry;
 use mesh_model::name::{ModuleName, ProvisionName};
-use mesh_model::wire::{ConsumerCredentials, Delivered};
+use mesh_model::wire::ConsumerCredentials;
 use mesh_seal::Sealed;
 use serde_json::Value;
 
-use super::inputs::Asked;
+use super::inputs::{Asked, Offered};
 use super::lookup::Keys;
 
 /// A future of the world's.
@@ -24,13 +24,13 @@ pub trait World: Send + Sync {
     /// none where they were never read yet, which is not the same as nothing there. A value that is no JSON is left out.
     fn values(&self, keys: &Keys) -> Option<Vec<(String, Value)>>;
 
-    /// The live credentials under one name.
+    /// The credentials that are offered under one name.
     fn secret<'a>(
         &'a self,
         verb: &'a str,
         module: &'a ModuleName,
         entry: &'a Entry,
-    ) -> Later<'a, Asked<Vec<Delivered<Sealed>>>>;
+    ) -> Later<'a, Asked<Offered>>;
 
     /// The consumers of a provision that have a credential, all pages.
     fn consumers<'a>(

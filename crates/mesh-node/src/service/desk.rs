@@ -264,14 +264,10 @@ impl Desk {
     }
 
     async fn pass(&mut self, registry: &Registry, name: ModuleName, assignment: Assignment) {
-        let mut done = self.make(registry, &assignment, None).await;
-        let inputs = done.inputs.take();
+        let done = self.make(registry, &assignment, None).await;
         self.take(name.clone(), assignment, done);
         self.carry(&name).await;
         self.tell(&name).await;
-        if let (Some(inputs), Some(module)) = (inputs, self.modules.get(&name)) {
-            self.shelf.keep(&module.assignment, &inputs, &self.contents);
-        }
     }
 
     /// Leaves a module as it is, since what is assigned now cannot be read; of an earlier run, as that one kept it.
@@ -293,6 +289,7 @@ impl Desk {
             digests: &self.config.digests,
             contents: &mut self.contents,
             now: (self.config.now)(),
+            keep: &mut self.shelf,
             runs,
         };
         let done = pass.make(assignment, kept).await;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use crate::client::inputs::Inputs;
-use crate::client::pass::Contents;
+use crate::client::pass::{Contents, Keep};
 use crate::client::resolve::said;
 use crate::files::{self, Dir, FileToWrite, Lasting};
 use crate::host::Layout;
@@ -82,15 +82,6 @@ impl Shelf {
         }
     }
 
-    /// Keeps a module that was handed to the host.
-    pub(super) fn keep(&mut self, assignment: &Assignment, inputs: &Inputs, contents: &Contents) {
-        let kept = Kept { v: V1, assignment: assignment.clone(), inputs: inputs.clone() };
-        if let Err(error) = self.try_keep(&kept, contents) {
-            let module = &assignment.module;
-            tracing::warn!(%module, why = said(&error), "it could not be kept, and would not start without the bus");
-        }
-    }
-
     fn try_keep(&mut self, kept: &Kept, contents: &Contents) -> Result<(), files::Error> {
         let name = &kept.assignment.module;
         let digest = Digest::of_json(kept);
@@ -144,6 +135,20 @@ impl Shelf {
             (Digest::of(&content) == digest).then(|| (digest, Arc::new(content)))
         };
         entries.filter_map(read).collect()
+    }
+}
+
+impl Keep for Shelf {
+    fn keep(&mut self, assignment: &Assignment, inputs: &Inputs, contents: &Contents) -> bool {
+        let kept = Kept { v: V1, assignment: assignment.clone(), inputs: inputs.clone() };
+        match self.try_keep(&kept, contents) {
+            Ok(()) => true,
+            Err(error) => {
+                let module = &assignment.module;
+                tracing::warn!(%module, why = said(&error), "it could not be kept, and would not start without the bus");
+                false
+            }
+        }
     }
 }
 

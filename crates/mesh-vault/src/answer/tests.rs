@@ -1,5 +1,7 @@
 //! Who is answered what, and who is refused.
 
+use std::time::Instant;
+
 use mesh_seal::{Expect, Fields, SealingKey, Secret, SigningKey, SystemRandom, seal};
 
 use super::*;
@@ -15,7 +17,7 @@ fn vault(wanted: &Wanted) -> (Vault, Machines) {
     for (node, key) in machines.pins() {
         vault.pin(&node, &key).unwrap();
     }
-    vault.look(|_| wanted.clone()).unwrap();
+    vault.look(|_| wanted.clone(), &|_| None, Instant::now()).unwrap();
     (vault, machines)
 }
 
@@ -122,10 +124,10 @@ fn long_answers_come_in_pages_that_together_are_all() {
     assert_eq!(seen, expected);
 
     let first = list(&vault, &ListAsk::default()).unwrap();
-    let rest = list(&vault, &ListAsk { after: first.next.clone() }).unwrap();
+    let rest = list(&vault, &ListAsk { after: first.next.clone(), ..ListAsk::default() }).unwrap();
     assert!(first.entries.len() < 500);
     assert_eq!((first.entries.len() + rest.entries.len(), rest.next), (500, None));
-    let wrong = list(&vault, &ListAsk { after: Some("?".to_owned()) }).unwrap_err();
+    let wrong = list(&vault, &ListAsk { after: Some("?".to_owned()), ..ListAsk::default() }).unwrap_err();
     assert_eq!(wrong.code, "bad-request");
 }
 
@@ -164,7 +166,7 @@ fn the_list_says_all_but_what_is_sealed() {
     let mut without = quickstart();
     without.entries.remove(&key("cellar.notes.db"));
     without.unsure.insert("cellar.notes".parse().unwrap());
-    vault.look(|_| without).unwrap();
+    vault.look(|_| without, &|_| None, Instant::now()).unwrap();
     assert_eq!(list(&vault, &ListAsk::default()).unwrap().entries[1].state, VaultState::Unwanted);
 }
 
@@ -222,7 +224,7 @@ fn a_provider_hears_nothing_before_the_first_look_and_all_that_there_is_after_it
     let (vault, _) = vault(&quickstart());
     let unsure =
         [key("cellar.notes.db")].map(|key| mesh_model::key::ModuleKey { node: key.node, module: key.module });
-    vault.look(|_| Wanted { unsure: unsure.into(), ..Wanted::default() }).unwrap();
+    vault.look(|_| Wanted { unsure: unsure.into(), ..Wanted::default() }, &|_| None, Instant::now()).unwrap();
     let answer = consumers(&vault, &node("attic"), &ask()).unwrap();
     assert_eq!(answer.entries.len(), 1, "an assignment that is not there at the moment takes nothing back");
 }

@@ -9,7 +9,7 @@ use crate::escrow::Confirmed;
 use crate::fixture::{Machines, key, node, quickstart};
 use crate::plan::{Kept, Pins, Reason, plan};
 use crate::rules::Wanted;
-use crate::store::{MemoryStore, Pinned, RedbStore};
+use crate::store::{Live, MemoryStore, Pinned, RedbStore, Rotations};
 
 const DB: &str = "cellar.notes.db";
 const SUPERUSER: &str = "attic.postgres.secret=2Esuperuser";
@@ -142,6 +142,12 @@ impl Store for Failing<'_> {
     }
     fn kept_of(&self, key: &CredentialKey) -> Result<Vec<Credential>, StoreError> {
         self.inner.kept_of(key)
+    }
+    fn live(&self, key: &CredentialKey) -> Result<Live, StoreError> {
+        self.inner.live(key)
+    }
+    fn rotations(&self) -> Result<Rotations, StoreError> {
+        self.inner.rotations()
     }
     fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError> {
         self.inner.highest(key)

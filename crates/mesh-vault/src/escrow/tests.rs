@@ -1,5 +1,7 @@
 //! Who is sealed to: named by the plan and confirmed, both.
 
+use std::time::Instant;
+
 use mesh_seal::SealingKey;
 use serde_json::Value;
 
@@ -72,7 +74,7 @@ impl Case {
 
     fn look<const N: usize>(&self, named: [&SealingKey; N]) {
         let escrow = Some(named.iter().map(|key| key.public()).collect());
-        let look = self.vault.look(|_| Wanted { escrow, ..quickstart() }).unwrap();
+        let look = self.vault.look(|_| Wanted { escrow, ..quickstart() }, &|_| None, Instant::now()).unwrap();
         assert!(look.failed.is_empty());
     }
 

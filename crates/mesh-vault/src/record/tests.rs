@@ -8,7 +8,8 @@ fn ids_and_versions_or_why_there_are_none() {
     let (wanted, pins) = (quickstart(), Machines::new(&["attic"]).pins());
     let superuser = key("attic.postgres.secret=2Esuperuser");
     let old = credential("attic.postgres", 3, wanted.entries[&superuser].origin(), &pins);
-    let records = records(&wanted, &[(superuser.clone(), vec![old])].into(), &pins);
+    let kept = [(superuser.clone(), vec![old])].into();
+    let records = records(&wanted, &kept, &pins, &Rotations::new());
 
     let lines: Vec<_> = records.values().map(|record| serde_json::to_string(record).unwrap()).collect();
     let why = "node cellar has not joined: the vault does not know its sealing key";

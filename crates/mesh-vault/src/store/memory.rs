@@ -14,6 +14,14 @@ struct State {
     kept: Kept,
     highest: BTreeMap<CredentialKey, u64>,
     confirmed: Confirmed,
+    rotations: Rotations,
+}
+
+impl State {
+    fn give(&mut self, key: &CredentialKey, number: u64) {
+        let highest = self.highest.entry(key.clone()).or_default();
+        *highest = number.max(*highest);
+    }
 }
 
 impl MemoryStore {
@@ -52,6 +60,17 @@ impl Store for MemoryStore {
         Ok(self.state().kept.get(key).cloned().unwrap_or_default())
     }
 
+    fn live(&self, key: &CredentialKey) -> Result<Live, StoreError> {
+        let state = self.state();
+        let rotation = state.rotations.get(&RotationName::of(key));
+        let turn = rotation.and_then(|rotation| rotation.between.get(&key.node)).cloned();
+        Ok(Live { credentials: state.kept.get(key).cloned().unwrap_or_default(), turn })
+    }
+
+    fn rotations(&self) -> Result<Rotations, StoreError> {
+        Ok(self.state().rotations.clone())
+    }
+
     fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError> {
         Ok(self.state().highest.get(key).copied().unwrap_or(0))
     }
@@ -66,8 +85,17 @@ impl Store for MemoryStore {
             match change {
                 Change::Replace(key, credential) => {
                     state.kept.insert(key.clone(), vec![credential.clone()]);
-                    let highest = state.highest.entry(key.clone()).or_default();
-                    *highest = credential.version.max(*highest);
+                    state.give(key, credential.version);
+                }
+                Change::Add(key, credential) => {
+                    state.kept.entry(key.clone()).or_default().push(credential.clone());
+                    state.give(key, credential.version);
+                }
+                Change::Retire(key, id) => {
+                    if let Some(live) = state.kept.get_mut(key) {
+                        live.retain(|one| one.id != *id);
+                    }
+                    state.kept.retain(|_, live| !live.is_empty());
                 }
                 Change::Drop(key) => {
                     state.kept.remove(key);
@@ -77,6 +105,15 @@ impl Store for MemoryStore {
                 }
                 Change::Unconfirm(recipient) => {
                     state.confirmed.remove(recipient);
+                }
+                Change::Rotate(rotation) => {
+                    for (node, turn) in &rotation.between {
+                        state.give(&rotation.key(node), turn.number);
+                    }
+                    state.rotations.insert(rotation.name.clone(), rotation.clone());
+                }
+                Change::Forget(name) => {
+                    state.rotations.remove(name);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! The real store: a redb database, one file.
 //!
 //! Tables: `pins` (node → key), `credentials` (key → JSON list, the newest last), `highest` (key →
-//! version), `escrow` (recipient → how it stands), `about` (the shape of all this). A commit is durable (redb's `Immediate`: fsync).
+//! number), `rotations` (name → JSON), `escrow` (recipient → how it stands), `about` (the shape of all this). A commit is
+//! durable (redb's `Immediate`: fsync).
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -9,6 +10,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use ::redb::backends::FileBackend;
 use ::redb::{
     Builder, Database, Durability, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition,
+    WriteTransaction,
 };
 
 use super::*;
@@ -17,6 +19,7 @@ const PINS: TableDefinition<'_, &str, &str> = TableDefinition::new("pins");
 const CREDENTIALS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("credentials");
 const HIGHEST: TableDefinition<'_, &str, u64> = TableDefinition::new("highest");
 const ESCROW: TableDefinition<'_, &str, &str> = TableDefinition::new("escrow");
+const ROTATIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("rotations");
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 
 /// How an escrow recipient stands.
@@ -64,22 +67,26 @@ impl RedbStore {
     fn write<T>(
         &self,
         doing: &'static str,
-        change: impl FnOnce(&mut Tables<'_>) -> Result<T, ::redb::Error>,
+        change: impl FnOnce(&mut Tables<'_>) -> Result<T, Broken>,
     ) -> Result<T, StoreError> {
-        let run = || -> Result<T, ::redb::Error> {
+        let failed = |source: ::redb::Error| StoreError::Database { doing, source: Box::new(source) };
+        let begin = || -> Result<_, ::redb::Error> {
             let mut transaction = self.0.begin_write()?;
             transaction.set_durability(Durability::Immediate)?;
-            let changed = change(&mut Tables {
-                pins: transaction.open_table(PINS)?,
-                credentials: transaction.open_table(CREDENTIALS)?,
-                highest: transaction.open_table(HIGHEST)?,
-                escrow: transaction.open_table(ESCROW)?,
-                about: transaction.open_table(ABOUT)?,
-            })?;
-            transaction.commit()?;
-            Ok(changed)
+            Ok(transaction)
         };
-        run().map_err(|source| StoreError::Database { doing, source: Box::new(source) })
+        let transaction = begin().map_err(failed)?;
+        let changed =
+            Tables::open(&transaction).map_err(Broken::from).and_then(|mut tables| change(&mut tables));
+        match changed {
+            Ok(changed) => {
+                transaction.commit().map_err(|error| failed(error.into()))?;
+                Ok(changed)
+            }
+            // What was begun goes with the transaction.
+            Err(Broken::Database(source)) => Err(failed(source)),
+            Err(Broken::Unreadable(error)) => Err(error),
+        }
     }
 
     /// All of one table, as it is at one moment.
@@ -167,6 +174,34 @@ impl Store for RedbStore {
         Ok(self.row("reading what is kept", CREDENTIALS, &key, read)?.unwrap_or_default())
     }
 
+    fn live(&self, key: &CredentialKey) -> Result<Live, StoreError> {
+        let (name, node) = (RotationName::of(key).to_string(), &key.node);
+        let key = key.to_string();
+        let get = || -> Result<_, ::redb::Error> {
+            let read = self.0.begin_read()?;
+            let credentials =
+                read.open_table(CREDENTIALS)?.get(key.as_str())?.map(|json| json.value().to_vec());
+            let rotation = read.open_table(ROTATIONS)?.get(name.as_str())?.map(|json| json.value().to_vec());
+            Ok((credentials, rotation))
+        };
+        let (credentials, rotation) = get().map_err(|source| StoreError::Database {
+            doing: "reading what is live",
+            source: Box::new(source),
+        })?;
+        let credentials =
+            credentials.map(|json| read_credentials(&key, &json)).transpose()?.unwrap_or_default();
+        let rotation = rotation.map(|json| read_rotation(&name, &json)).transpose()?;
+        Ok(Live { credentials, turn: rotation.and_then(|mut rotation| rotation.between.remove(node)) })
+    }
+
+    fn rotations(&self) -> Result<Rotations, StoreError> {
+        let rows = self.rows("reading the rotations", ROTATIONS, |name, json| {
+            let rotation = read_rotation(name, json)?;
+            Ok((rotation.name.clone(), rotation))
+        })?;
+        Ok(rows.into_iter().collect())
+    }
+
     fn highest(&self, key: &CredentialKey) -> Result<u64, StoreError> {
         Ok(self.row("reading a version", HIGHEST, &key.to_string(), Ok)?.unwrap_or(0))
     }
@@ -186,23 +221,7 @@ impl Store for RedbStore {
 
     fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
         self.write("keeping what was made", |tables| {
-            changes.iter().try_for_each(|change| match change {
-                Change::Replace(key, credential) => tables.replace(&key.to_string(), credential),
-                Change::Drop(key) => {
-                    tables.credentials.remove(key.to_string().as_str()).map(drop).map_err(Into::into)
-                }
-                Change::Confirm(recipient, standing) => {
-                    let standing = match standing {
-                        Standing::Ahead => AHEAD,
-                        Standing::Named => NAMED,
-                    };
-                    let inserted = tables.escrow.insert(recipient.to_string().as_str(), standing);
-                    inserted.map(drop).map_err(Into::into)
-                }
-                Change::Unconfirm(recipient) => {
-                    tables.escrow.remove(recipient.to_string().as_str()).map(drop).map_err(Into::into)
-                }
-            })
+            changes.iter().try_for_each(|change| tables.change(change))
         })
     }
 }
@@ -213,18 +232,116 @@ struct Tables<'t> {
     credentials: Table<'t, &'static str, &'static [u8]>,
     highest: Table<'t, &'static str, u64>,
     escrow: Table<'t, &'static str, &'static str>,
+    rotations: Table<'t, &'static str, &'static [u8]>,
     about: Table<'t, &'static str, u64>,
 }
 
+/// A change that did not come about.
+enum Broken {
+    Database(::redb::Error),
+    Unreadable(StoreError),
+}
+
+impl From<::redb::Error> for Broken {
+    fn from(source: ::redb::Error) -> Self {
+        Self::Database(source)
+    }
+}
+
+impl From<::redb::StorageError> for Broken {
+    fn from(source: ::redb::StorageError) -> Self {
+        Self::Database(source.into())
+    }
+}
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl<'t> Tables<'t> {
+    fn open(transaction: &'t WriteTransaction) -> Result<Self, ::redb::Error> {
+        Ok(Self {
+            pins: transaction.open_table(PINS)?,
+            credentials: transaction.open_table(CREDENTIALS)?,
+            highest: transaction.open_table(HIGHEST)?,
+            escrow: transaction.open_table(ESCROW)?,
+            rotations: transaction.open_table(ROTATIONS)?,
+            about: transaction.open_table(ABOUT)?,
+        })
+    }
+}
+
 impl Tables<'_> {
-    fn replace(&mut self, key: &str, credential: &Credential) -> Result<(), ::redb::Error> {
-        let json =
-            serde_json::to_vec(&[credential]).expect("a credential always has a JSON: its keys are text");
-        self.credentials.insert(key, json.as_slice())?;
-        let before = self.highest.get(key)?.map_or(0, |version| version.value());
-        self.highest.insert(key, credential.version.max(before))?;
+    fn change(&mut self, change: &Change) -> Result<(), Broken> {
+        match change {
+            Change::Replace(key, credential) => {
+                self.put(&key.to_string(), std::slice::from_ref(credential))?;
+                self.give(&key.to_string(), credential.version)?;
+            }
+            Change::Add(key, credential) => {
+                let key = key.to_string();
+                let mut live = self.of(&key)?;
+                live.push(credential.clone());
+                self.put(&key, &live)?;
+                self.give(&key, credential.version)?;
+            }
+            Change::Retire(key, id) => {
+                let key = key.to_string();
+                let mut live = self.of(&key)?;
+                live.retain(|one| one.id != *id);
+                self.put(&key, &live)?;
+            }
+            Change::Drop(key) => drop(self.credentials.remove(key.to_string().as_str())?),
+            Change::Rotate(rotation) => {
+                for (node, turn) in &rotation.between {
+                    self.give(&rotation.key(node).to_string(), turn.number)?;
+                }
+                let json =
+                    serde_json::to_vec(rotation).expect("a rotation always has a JSON: its keys are names");
+                self.rotations.insert(rotation.name.to_string().as_str(), json.as_slice())?;
+            }
+            Change::Confirm(recipient, standing) => {
+                let standing = match standing {
+                    Standing::Ahead => AHEAD,
+                    Standing::Named => NAMED,
+                };
+                self.escrow.insert(recipient.to_string().as_str(), standing)?;
+            }
+            Change::Unconfirm(recipient) => drop(self.escrow.remove(recipient.to_string().as_str())?),
+            Change::Forget(name) => drop(self.rotations.remove(name.to_string().as_str())?),
+        }
         Ok(())
     }
+
+    fn of(&self, key: &str) -> Result<Vec<Credential>, Broken> {
+        match self.credentials.get(key)? {
+            Some(json) => Ok(read_credentials(key, json.value())?),
+            None => Ok(vec![]),
+        }
+    }
+
+    /// A key without any is not in the table.
+    fn put(&mut self, key: &str, live: &[Credential]) -> Result<(), ::redb::Error> {
+        if live.is_empty() {
+            self.credentials.remove(key)?;
+            return Ok(());
+        }
+        let json = serde_json::to_vec(live).expect("a credential always has a JSON: its keys are text");
+        self.credentials.insert(key, json.as_slice())?;
+        Ok(())
+    }
+
+    fn give(&mut self, key: &str, number: u64) -> Result<(), ::redb::Error> {
+        let before = self.highest.get(key)?.map_or(0, |highest| highest.value());
+        self.highest.insert(key, number.max(before))?;
+        Ok(())
+    }
+}
+
+fn read_rotation(name: &str, json: &[u8]) -> Result<Rotation, StoreError> {
+    serde_json::from_slice(json).map_err(|source| StoreError::Rotation { name: name.to_owned(), source })
 }
 
 fn read_credentials(key: &str, json: &[u8]) -> Result<Vec<Credential>, StoreError> {

@@ -6,12 +6,13 @@ use clap::Args;
 use mesh_bus::Bus;
 use mesh_bus::verb::{AskError, ask};
 use mesh_model::name::{ModuleName, NodeName};
-use mesh_model::wire::{ListAnswer, ListAsk, V1, VaultEntry, VaultOrigin, VaultState};
+use mesh_model::wire::{ListAnswer, ListAsk, RotationTold, V1, VaultEntry, VaultOrigin, VaultState};
 use mesh_seal::Recipient;
 
 use crate::arguments::Format;
 use crate::exit::{Exit, Failure};
 use crate::reach::BusArgs;
+use crate::rotation::{is_over, lines};
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Table};
 
@@ -33,34 +34,45 @@ pub(super) struct ListArgs {
 
 pub(super) async fn run(args: ListArgs, screen: &Screen) -> Result<Exit, Failure> {
     let bus = args.bus.connect(Path::new("")).await?;
-    let mut entries = all(&bus).await?;
+    let (mut entries, mut rotations) = all(&bus).await?;
     entries.retain(|entry| {
         args.node.as_ref().is_none_or(|node| *node == entry.node)
             && args.module.as_ref().is_none_or(|module| *module == entry.module)
     });
+    rotations.retain(|told| {
+        args.node.as_ref().is_none_or(|node| concerns(told, node))
+            && args.module.as_ref().is_none_or(|module| *module == told.module)
+    });
     match args.format {
-        Format::Json => screen.print_json(&ListAnswer { v: V1, entries, next: None })?,
+        Format::Json => screen.print_json(&ListAnswer { v: V1, entries, rotations, next: None })?,
         Format::Text if entries.is_empty() => screen.say("there is nothing"),
-        Format::Text => screen.print(table(&entries).drawn(screen))?,
+        Format::Text => {
+            let mut text = table(&entries, &rotations).drawn(screen);
+            for line in rotations.iter().filter(|told| !is_over(told)).flat_map(lines) {
+                text.push_str(&format!("\n{line}"));
+            }
+            screen.print(text.trim_end_matches('\n').to_owned() + "\n")?;
+        }
     }
     Ok(Exit::Done)
 }
 
 /// Every page.
-async fn all(bus: &Bus) -> Result<Vec<VaultEntry<Recipient>>, AskError> {
-    let mut entries = Vec::new();
+async fn all(bus: &Bus) -> Result<(Vec<VaultEntry<Recipient>>, Vec<RotationTold>), AskError> {
+    let (mut entries, mut rotations) = (Vec::new(), Vec::new());
     let mut question = ListAsk::default();
     loop {
         let page: ListAnswer<Recipient> = ask(bus, "mesh-vault.list", &question).await?;
         entries.extend(page.entries);
+        rotations.extend(page.rotations);
         match page.next {
             Some(next) if question.after.as_ref() != Some(&next) => question.after = Some(next),
-            _ => return Ok(entries),
+            _ => return Ok((entries, rotations)),
         }
     }
 }
 
-fn table(entries: &[VaultEntry<Recipient>]) -> Table {
+fn table(entries: &[VaultEntry<Recipient>], rotations: &[RotationTold]) -> Table {
     let mut table = Table::new(["NODE", "MODULE", "NAME", "MADE BY", "STATE", "SEALED TO"]);
     for entry in entries {
         let origin = match (entry.origin, &entry.provider) {
@@ -76,7 +88,10 @@ fn table(entries: &[VaultEntry<Recipient>]) -> Table {
             (&entry.module).into(),
             (&entry.name).into(),
             origin.into(),
-            state(entry.state),
+            match rotations.iter().any(|told| is_between(told, entry)) {
+                true => Cell::toned("rotating", Tone::Waiting),
+                false => state(entry.state),
+            },
             recipients.join(", ").into(),
         ]);
         if let Some(why) = &entry.why {
@@ -84,6 +99,18 @@ fn table(entries: &[VaultEntry<Recipient>]) -> Table {
         }
     }
     table
+}
+
+fn is_between(told: &RotationTold, entry: &VaultEntry<Recipient>) -> bool {
+    told.module == entry.module
+        && told.name.to_string() == entry.name
+        && told.between.iter().any(|one| one.node == entry.node)
+}
+
+fn concerns(told: &RotationTold, node: &NodeName) -> bool {
+    told.remaining.contains(node)
+        || told.done.contains(node)
+        || told.between.iter().any(|one| one.node == *node)
 }
 
 fn state(state: VaultState) -> Cell {

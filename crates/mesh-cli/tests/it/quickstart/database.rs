@@ -27,6 +27,11 @@ impl Session {
         Ok(Self { runtime, client })
     }
 
+    /// Runs statements that answer nothing.
+    pub(crate) fn run(&self, sql: &str) -> Result<(), Error> {
+        self.runtime.block_on(self.client.batch_execute(sql))
+    }
+
     /// The first column of what a query answers, as text.
     pub(crate) fn ask(&self, sql: &str) -> Result<Vec<String>, Error> {
         let rows = self.runtime.block_on(self.client.query(sql, &[]))?;

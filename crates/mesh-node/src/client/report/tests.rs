@@ -13,7 +13,7 @@ fn moment(second: u32) -> Timestamp {
 fn written() -> Progress {
     Progress::Written {
         rendered: "r1".into(),
-        credentials: BTreeMap::from([("db".parse().unwrap(), "c1".into())]),
+        used: Used { credentials: BTreeMap::from([("db".parse().unwrap(), "c1".into())]), ..Used::default() },
         services: BTreeMap::from([("server".into(), ("d1".into(), "l1".into()))]),
         faults: vec![],
         left: BTreeMap::new(),
@@ -96,8 +96,8 @@ fn the_credential_that_runs_is_told_only_once_it_runs() {
     let assignment = notes(json!({}), json!({}));
     let before = applied(&assignment, &written(), Some(&host(RunState::Running, "d1")), None, moment(1));
     let mut rotated = written();
-    if let Progress::Written { credentials, services, .. } = &mut rotated {
-        credentials.insert("db".parse().unwrap(), "c2".into());
+    if let Progress::Written { used, services, .. } = &mut rotated {
+        used.credentials.insert("db".parse().unwrap(), "c2".into());
         services.insert("server".into(), ("d2".into(), "l1".into()));
     }
     let during =

@@ -78,13 +78,29 @@ impl<'a> Answers<'a> {
         answer.field(self.assignment, field, DEPTH)
     }
 
-    /// The id of the credential that each need is rendered with.
-    pub(super) fn into_credentials(self) -> BTreeMap<LocalName, String> {
-        let id = |(local, answer): (LocalName, Answer<'_>)| match answer.credential {
-            Some(Ok(opened)) => Some((local, opened.id)),
-            Some(Err(_)) | None => None,
+    /// The id of the credential that each need is rendered with. Where nothing of a need is used, none is: then it is as
+    /// well with the one that its provider accepts.
+    pub(super) fn into_credentials(self, inputs: &Inputs) -> BTreeMap<Entry, String> {
+        let id = |(local, answer): (LocalName, Answer<'_>)| {
+            let entry = Entry::Need(local);
+            match answer.credential {
+                Some(Ok(opened)) => Some((entry, opened.id)),
+                Some(Err(_)) => None,
+                None => {
+                    let id = answer.bound.ok()?.credential?;
+                    is_offered(inputs, &entry, &id).then_some((entry, id))
+                }
+            }
         };
         self.by_local.into_iter().filter_map(id).collect()
+    }
+
+    /// Why a newer credential than the one in use is not accepted, for each need that has one.
+    pub(super) fn refused(&self) -> BTreeMap<Entry, String> {
+        let why = |(local, answer): (&LocalName, &Answer<'_>)| {
+            Some((Entry::Need(local.clone()), answer.bound.as_ref().ok()?.why.clone()?))
+        };
+        self.by_local.iter().filter_map(why).collect()
     }
 
     fn answer(&self, local: &LocalName) -> Result<&Answer<'a>, String> {
@@ -115,6 +131,13 @@ fn counting(assignment: &Assignment, inputs: &Inputs, need: &Need) -> Result<Bou
     }
 }
 
+fn is_offered(inputs: &Inputs, entry: &Entry, id: &str) -> bool {
+    match inputs.credentials.get(&entry.to_string()) {
+        Some(Asked::Answer(offered)) => offered.credentials.iter().any(|one| one.id == id),
+        Some(Asked::NotYet(_)) | None => false,
+    }
+}
+
 /// The credential that the answer says is accepted.
 fn accepted(
     assignment: &Assignment,
@@ -131,7 +154,7 @@ fn accepted(
     let delivered = match inputs.credentials.get(&entry.to_string()) {
         None => return Err("the vault was not asked for the credential yet".to_owned()),
         Some(Asked::NotYet(why)) => return Err(why.clone()),
-        Some(Asked::Answer(delivered)) => delivered,
+        Some(Asked::Answer(offered)) => &offered.credentials,
     };
     let opened = opener.open(&key(assignment, entry), delivered).map_err(|error| said(&error))?;
     opened.into_iter().find(|one| one.id == *id).ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::fixture::{Trust, bound, inputs, notes, postgres, registry};
+use super::super::fixture::{Trust, bound, inputs, notes, offered, postgres, registry};
 use super::*;
 
 /// What a placeholder stands for, or why it waits: with what `change` made of the inputs.
@@ -86,7 +86,7 @@ fn a_credential_counts_once_it_is_accepted_and_no_other_does() {
     assert!(why(ahead).contains("which the vault has not delivered"));
     let both = |inputs: &mut Inputs, trust: &Trust| {
         let one = |id, version, password| trust.delivered("db", id, version, &[("password", password)]);
-        inputs.credentials.insert("db".into(), Asked::Answer(vec![one("c1", 1, "old"), one("c2", 2, "new")]));
+        inputs.credentials.insert("db".into(), offered(vec![one("c1", 1, "old"), one("c2", 2, "new")]));
     };
     assert_eq!(
         found("bound.db.url", both),
@@ -99,12 +99,12 @@ fn a_credential_counts_once_it_is_accepted_and_no_other_does() {
 fn what_the_vault_did_not_sign_for_this_is_refused() {
     let forged = |inputs: &mut Inputs, _: &Trust| {
         let forged = Trust::new("cellar").delivered("db", "c1", 1, &[("password", "mine")]);
-        inputs.credentials.insert("db".into(), Asked::Answer(vec![forged]));
+        inputs.credentials.insert("db".into(), offered(vec![forged]));
     };
     assert!(why(forged).contains("is not signed by this mesh's vault"));
     let swapped = |inputs: &mut Inputs, trust: &Trust| {
         let other = trust.delivered("other", "c1", 1, &[("password", "another's")]);
-        inputs.credentials.insert("db".into(), Asked::Answer(vec![other]));
+        inputs.credentials.insert("db".into(), offered(vec![other]));
     };
     assert!(why(swapped).contains("`db`") || why(swapped).contains("db was asked for"));
 }

@@ -1,5 +1,7 @@
 //! What is handed over, page by page, and what is refused.
 
+use std::time::Instant;
+
 use std::collections::BTreeMap;
 
 use mesh_model::wire::{EscrowState, PutAsk};
@@ -35,7 +37,7 @@ fn case(wanted: Wanted) -> Case {
 impl Case {
     fn name(&self, named: &[&SealingKey]) {
         let escrow = Some(named.iter().map(|key| key.public()).collect());
-        self.vault.look(|_| Wanted { escrow, ..self.wanted.clone() }).unwrap();
+        self.vault.look(|_| Wanted { escrow, ..self.wanted.clone() }, &|_| None, Instant::now()).unwrap();
     }
 
     fn all(&self) -> Vec<Escrowed<Recipient, Ciphertext>> {
