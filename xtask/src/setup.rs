@@ -4,6 +4,7 @@
 //! SeaweedFS. On Debian as root all are installed, and what tests of several machines need; elsewhere the error says what
 //! to install oneself, all of it at once.
 
+mod age;
 mod debian;
 mod iproute;
 mod nats;
@@ -60,6 +61,9 @@ pub(crate) fn run(place: &Place) -> Result<Tools, Error> {
     }
     if machine.may_install() && !iproute::is_there() {
         packages.push((iproute::PACKAGE, iproute::WHY));
+    }
+    if machine.may_install() && !age::is_there(place) {
+        packages.push((age::PACKAGE, age::WHY));
     }
     if !packages.is_empty() && !machine.may_install() {
         let names: Vec<&str> = packages.iter().map(|(name, _)| *name).collect();

@@ -2,12 +2,13 @@
 //!
 //! Each command is a file of [`commands`]. What they share, in reading order: [`arguments`] (which commands there are),
 //! [`screen`] and [`table`] (where words go, and how they stand), [`exit`] (how a command ends), [`reach`] (where the bus
-//! is), [`planning`] and [`upload`] (a description, planned and handed over), [`provisioning`], [`look`] and [`status`] (how
+//! is), [`planning`] and [`upload`] (a description, planned and handed over), [`escrow`] (who could open what), [`provisioning`], [`look`] and [`status`] (how
 //! the mesh stands), [`wait`] and [`progress`] (until it stands well).
 
 mod age;
 mod arguments;
 mod commands;
+mod escrow;
 mod exit;
 mod look;
 mod planning;
@@ -20,6 +21,7 @@ mod status;
 mod table;
 mod up;
 mod upload;
+mod vault;
 mod wait;
 
 use std::ffi::OsString;

@@ -60,6 +60,8 @@ pub(crate) struct Read {
     pub(crate) changes: Vec<Change>,
     /// The plan that is in effect.
     pub(crate) follows: Option<Digest>,
+    /// The recipients of escrow that it names.
+    pub(crate) escrow_before: Vec<String>,
 }
 
 /// Why what is in effect could not be read.
@@ -150,9 +152,10 @@ impl InEffect {
         let outcome = mesh_plan::plan(&description, &catalog, self.plan.as_ref(), &self.facts);
         let plan = outcome.plan.as_ref();
         let changes = plan.map(|plan| mesh_plan::diff(&self.assignments, &self.settings, plan));
-        let (changes, follows) =
-            (changes.unwrap_or_default(), self.plan.as_ref().map(|plan| plan.id.clone()));
-        Ok(Read { folder: folder.to_owned(), catalog, description, outcome, changes, follows })
+        let (changes, before) = (changes.unwrap_or_default(), self.plan.as_ref());
+        let follows = before.map(|plan| plan.id.clone());
+        let escrow_before = before.map(|plan| plan.escrow.clone()).unwrap_or_default();
+        Ok(Read { folder: folder.to_owned(), catalog, description, outcome, changes, follows, escrow_before })
     }
 }
 

@@ -44,7 +44,7 @@ pub fn render(refusals: &[Refusal], weight: Weight, texts: &BTreeMap<String, Vec
     };
     let renderer = renderer.term_width(look.width);
     let one = |refusal: &Refusal| {
-        let text = texts.get(&refusal.file).map(|bytes| String::from_utf8_lossy(bytes));
+        let text = texts.get(&refusal.file).map(|bytes| without_private_keys(String::from_utf8_lossy(bytes)));
         renderer.render(&[group(refusal, weight, text.as_ref(), look)]) + "\n"
     };
     let mut shown: Vec<String> = refusals.iter().take(MOST).map(one).collect();
@@ -79,6 +79,24 @@ fn group<'a>(refusal: &'a Refusal, weight: Weight, text: Option<&'a Cow<'a, str>
         None => group.element(Origin::path(&refusal.file).line(refusal.line).char_column(refusal.column)),
     };
     group.element(help)
+}
+
+/// The same length, so that every place stays where it is. Somebody may have written a private key where the public one
+/// belongs, and refusals are printed where others read them.
+fn without_private_keys(text: Cow<'_, str>) -> Cow<'_, str> {
+    const BEGIN: &str = "AGE-SECRET-KEY-";
+    if !text.contains(BEGIN) {
+        return text;
+    }
+    let mut parts = text.split(BEGIN);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let key = part.len() - part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
+        out.push_str(BEGIN);
+        out.extend(std::iter::repeat_n('*', key));
+        out.push_str(&part[key..]);
+    }
+    Cow::Owned(out)
 }
 
 fn level_name(weight: Weight) -> &'static str {

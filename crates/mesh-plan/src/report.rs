@@ -21,9 +21,49 @@ pub struct Report<'a> {
     warnings: &'a [Refusal],
     changes: &'a [Change],
     assignments: Vec<Assigned<'a>>,
+    /// The recipients of escrow, where there are any.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    escrow: &'a [Recipient],
     /// The plan as a whole, where this is to be compared with another one later.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<Document>,
+}
+
+/// A recipient of escrow: what becomes of it with the plan, and what it can open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recipient {
+    /// Its key.
+    pub recipient: String,
+    /// What becomes of it.
+    pub state: Standing,
+    /// What it cannot open, of what is live.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// What becomes of a recipient of escrow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It is confirmed: what is made is sealed to it too.
+    Sealed,
+    /// Nothing is sealed to it until it is confirmed on the server's machine.
+    Waiting,
+    /// The plan leaves it out: nothing more is sealed to it, and what it could open it can open still.
+    LeftOut,
+}
+
+/// A secret that somebody cannot open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unreadable {
+    /// The consumer's node, or the one that it belongs to.
+    pub node: NodeName,
+    /// The module.
+    pub module: ModuleName,
+    /// The local of the need, or `secret.<name>`.
+    pub name: String,
+    /// Whether somebody has to set it, since the mesh does not make it.
+    pub supplied: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,7 +88,14 @@ impl<'a> Report<'a> {
     pub fn of(outcome: &'a Outcome, changes: &'a [Change]) -> Self {
         let Outcome { mesh, refusals, warnings, plan } = outcome;
         let assignments = plan.iter().flat_map(|plan| plan.assignments.values()).map(assigned).collect();
-        Self { mesh: mesh.as_ref(), ok: plan.is_some(), refusals, warnings, changes, assignments, plan: None }
+        let (mesh, ok, escrow) = (mesh.as_ref(), plan.is_some(), [].as_slice());
+        Self { mesh, ok, refusals, warnings, changes, assignments, escrow, plan: None }
+    }
+
+    /// With how the recipients of escrow stand.
+    #[must_use]
+    pub fn with_escrow(self, escrow: &'a [Recipient]) -> Self {
+        Self { escrow, ..self }
     }
 
     /// The same with the plan as a whole in it: what `mesh plan --against` reads.

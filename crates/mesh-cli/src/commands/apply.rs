@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::arguments::Format;
 use crate::commands::hand_over::{hand_over, taken};
 use crate::commands::status::ran_out;
+use crate::escrow;
 use crate::exit::{Exit, Failure};
 use crate::planning::{InEffect, told};
 use crate::reach::BusArgs;
@@ -60,11 +61,13 @@ pub(crate) async fn run(args: ApplyArgs, screen: &Screen) -> Result<Exit, Failur
     let read = InEffect::read(&bus, screen).await?.plan(&args.dir)?;
     read.accepted(screen)?;
     let changes = read.changes.iter().any(|change| change.change != Kind::None);
+    let escrow = escrow::lines(&escrow::of(&read, Some(&bus), screen).await);
     let words = told(&read.outcome, &read.changes, screen);
     match args.format {
         Format::Text => screen.print(words)?,
         Format::Json => screen.draw(&words),
     }
+    escrow.iter().for_each(|line| screen.say(line));
     if changes && !args.yes {
         confirmed(screen)?;
     }

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mesh_bus::Bus;
 use mesh_plan::diff::Kind;
 use mesh_plan::report::Report;
 
 use crate::arguments::Format;
+use crate::escrow;
 use crate::exit::{Exit, Failure};
 use crate::planning::{InEffect, told};
 use crate::reach::{BusArgs, ReachError};
@@ -33,12 +35,17 @@ pub(crate) struct PlanArgs {
 
 /// Shows what it would change: against what is applied, where there is a bus.
 pub(crate) async fn run(args: PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let read = in_effect(&args, screen).await?.plan(&args.dir)?;
+    let (in_effect, bus) = in_effect(&args, screen).await?;
+    let read = in_effect.plan(&args.dir)?;
+    let escrow = escrow::of(&read, bus.as_ref(), screen).await;
     match args.format {
-        Format::Json => screen.print_json(&Report::whole(&read.outcome, &read.changes))?,
+        Format::Json => {
+            screen.print_json(&Report::whole(&read.outcome, &read.changes).with_escrow(&escrow))?
+        }
         Format::Text => {
             read.accepted(screen)?;
             screen.print(told(&read.outcome, &read.changes, screen))?;
+            escrow::lines(&escrow).iter().try_for_each(|line| screen.print(format!("{line}\n")))?;
         }
     }
     let changes = read.changes.iter().any(|change| change.change != Kind::None);
@@ -49,19 +56,20 @@ pub(crate) async fn run(args: PlanArgs, screen: &Screen) -> Result<Exit, Failure
     })
 }
 
-async fn in_effect(args: &PlanArgs, screen: &Screen) -> Result<InEffect, Failure> {
+/// What is in effect, and the bus that told it.
+async fn in_effect(args: &PlanArgs, screen: &Screen) -> Result<(InEffect, Option<Bus>), Failure> {
     if let Some(file) = &args.against {
-        return Ok(InEffect::document(file)?);
+        return Ok((InEffect::document(file)?, None));
     }
     if !args.bus.is_there(&args.dir) {
-        return Ok(InEffect::default());
+        return Ok((InEffect::default(), None));
     }
     match args.bus.connect(&args.dir).await {
-        Ok(bus) => InEffect::read(&bus, screen).await,
+        Ok(bus) => Ok((InEffect::read(&bus, screen).await?, Some(bus))),
         Err(ReachError::Gone { state, .. }) => {
             let state = state.display();
             screen.warn(format!("nothing runs in {state} now: this is told as if nothing were applied"));
-            Ok(InEffect::default())
+            Ok((InEffect::default(), None))
         }
         Err(error) => Err(error.into()),
     }

@@ -1,5 +1,6 @@
 //! `mesh secret`: what the vault has (never what it says), what an operator supplies, and, on a node itself, what it says.
 
+mod escrow;
 mod list;
 mod prompt;
 mod reveal;
@@ -33,6 +34,11 @@ enum Command {
     /// the other; then the first ends. Both are good in between. Where a consumer is not well with the new one, the
     /// rotation stops and says so: nothing that worked stops working.
     Rotate(rotate::RotateArgs),
+    /// Hand over all that is sealed to the recipients of escrow, as an archive
+    ///
+    /// `mesh secret escrow > escrow.tar`: an age file for each secret, which whoever has a recipient's key opens with plain
+    /// `age -d -i key.txt FILE`, without a mesh. Keep one elsewhere, and make it anew when secrets are.
+    Escrow(escrow::EscrowArgs),
     /// Print what a secret says, on the node that it is sealed to
     ///
     /// It is opened with the key of the node, which never leaves the node's state folder, so this works there alone.
@@ -43,6 +49,7 @@ enum Command {
 pub(crate) async fn run(args: SecretArgs, screen: &Screen) -> Result<Exit, Failure> {
     match args.command {
         Command::List(args) => list::run(args, screen).await,
+        Command::Escrow(args) => escrow::run(args, screen).await,
         Command::Set(args) => set::run(args, screen).await,
         Command::Rotate(args) => rotate::run(args, screen).await,
         Command::Reveal(args) => reveal::run(args, screen).await,

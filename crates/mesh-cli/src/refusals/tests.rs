@@ -83,3 +83,12 @@ fn colour_comes_where_it_is_asked_for() {
     let look = Look { colour: Colour::Yes, width: 80 };
     assert!(render(&outcome.refusals, Weight::Refused, &description.texts, look).contains('\u{1b}'));
 }
+
+#[test]
+fn a_private_key_in_a_description_is_not_printed() {
+    let mesh =
+        "mesh: home\nnodes: {attic: {}}\nassign: {}\nescrow: [AGE-SECRET-KEY-1S3NTINELS3NTINEL, age1x]\n";
+    let said = said(&[("mesh.yaml", mesh)]);
+    assert!(!said.contains("NTINEL"), "{said}");
+    assert!(said.contains("escrow: [AGE-SECRET-KEY-*****************, age1x]"), "{said}");
+}

@@ -21,6 +21,7 @@ const COMMANDS: &[&str] = &[
     "secret list",
     "secret set",
     "secret rotate",
+    "secret escrow",
     "secret reveal",
     "logs",
     "modules",

@@ -7,6 +7,7 @@
 
 mod descriptions;
 mod errors;
+mod escrow;
 mod help;
 mod logs;
 mod on_a_bus;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_bus::accounts::Accounts;
-use mesh_bus::verb::ask;
+use mesh_bus::verb::{self, ask};
 use mesh_bus::{Account, Bus, Creds, FirstTry, UserKey, testing};
 use mesh_controller::Roster;
 use mesh_model::name::NodeName;
@@ -107,6 +107,13 @@ impl Plane {
         assert_eq!(pinned.verifying, self.signer);
         let joined = Joined { mesh: "home".parse().unwrap(), signer: pinned.verifying, creds };
         identity.join(&state, joined).unwrap();
+    }
+
+    /// Confirms a recipient of escrow, as whoever has the server's keys.
+    pub(crate) async fn confirm_escrow(&self, recipient: &str) {
+        let ask = serde_json::json!({"recipient": recipient});
+        let server = self.bus.seat("mesh-server").await;
+        let _: serde_json::Value = verb::ask(&server, "mesh-vault.confirm-escrow", &ask).await.unwrap();
     }
 
     /// Stops everything.

@@ -57,6 +57,8 @@ pub enum EscrowState {
 pub struct EscrowAnswer<R> {
     /// The version of this shape.
     pub v: V1,
+    /// The mesh.
+    pub mesh: MeshName,
     /// How each stands.
     pub recipients: BTreeMap<R, EscrowState>,
 }

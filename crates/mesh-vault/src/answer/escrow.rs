@@ -17,7 +17,7 @@ use crate::vault::Vault;
 
 /// `mesh-vault.escrow`: how each recipient stands.
 pub(crate) fn recipients(vault: &Vault) -> EscrowAnswer<Recipient> {
-    EscrowAnswer { v: V1, recipients: vault.seen().escrow.told() }
+    EscrowAnswer { v: V1, mesh: vault.mesh().clone(), recipients: vault.seen().escrow.told() }
 }
 
 /// `mesh-vault.escrowed`: what is sealed to the recipients of now; a credential that none of them can open is told all the

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use mesh_bus::Bus;
-use mesh_bus::verb::{AskError, ask};
 use mesh_model::name::{ModuleName, NodeName};
-use mesh_model::wire::{ListAnswer, ListAsk, RotationTold, V1, VaultEntry, VaultOrigin, VaultState};
+use mesh_model::wire::{ListAnswer, RotationTold, V1, VaultEntry, VaultOrigin, VaultState};
 use mesh_seal::Recipient;
 
 use crate::arguments::Format;
@@ -15,6 +13,7 @@ use crate::reach::BusArgs;
 use crate::rotation::{is_over, lines};
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Table};
+use crate::vault;
 
 /// How the list is narrowed.
 #[derive(Debug, Args)]
@@ -34,7 +33,7 @@ pub(super) struct ListArgs {
 
 pub(super) async fn run(args: ListArgs, screen: &Screen) -> Result<Exit, Failure> {
     let bus = args.bus.connect(Path::new("")).await?;
-    let (mut entries, mut rotations) = all(&bus).await?;
+    let (mut entries, mut rotations) = vault::all(&bus).await?;
     entries.retain(|entry| {
         args.node.as_ref().is_none_or(|node| *node == entry.node)
             && args.module.as_ref().is_none_or(|module| *module == entry.module)
@@ -57,21 +56,6 @@ pub(super) async fn run(args: ListArgs, screen: &Screen) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-/// Every page.
-async fn all(bus: &Bus) -> Result<(Vec<VaultEntry<Recipient>>, Vec<RotationTold>), AskError> {
-    let (mut entries, mut rotations) = (Vec::new(), Vec::new());
-    let mut question = ListAsk::default();
-    loop {
-        let page: ListAnswer<Recipient> = ask(bus, "mesh-vault.list", &question).await?;
-        entries.extend(page.entries);
-        rotations.extend(page.rotations);
-        match page.next {
-            Some(next) if question.after.as_ref() != Some(&next) => question.after = Some(next),
-            _ => return Ok((entries, rotations)),
-        }
-    }
-}
-
 fn table(entries: &[VaultEntry<Recipient>], rotations: &[RotationTold]) -> Table {
     let mut table = Table::new(["NODE", "MODULE", "NAME", "MADE BY", "STATE", "SEALED TO"]);
     for entry in entries {
@@ -82,7 +66,10 @@ fn table(entries: &[VaultEntry<Recipient>], rotations: &[RotationTold]) -> Table
             }
             _ => "vault".to_owned(),
         };
-        let recipients: Vec<&str> = entry.recipients.keys().map(NodeName::as_str).collect();
+        let mut recipients: Vec<&str> = entry.recipients.keys().map(NodeName::as_str).collect();
+        if !entry.escrow.is_empty() {
+            recipients.push("escrow");
+        }
         table.row([
             (&entry.node).into(),
             (&entry.module).into(),
