@@ -21,13 +21,15 @@ pub enum Account {
     Operator(OperatorName),
     /// A seat: a user of `BUS`, since its program is trusted wholly.
     Seat(SeatName),
+    /// What a seat keeps for itself: an account with streams of its own, which offers nothing to anybody.
+    Store(SeatName),
 }
 
 impl Account {
     /// Whether it reaches `BUS` by imports alone, having an account of its own.
     #[must_use]
     pub fn is_apart(&self) -> bool {
-        !matches!(self, Self::Seat(_))
+        !matches!(self, Self::Seat(_) | Self::Store(_))
     }
 
     /// What a consumer of this account is called for one use; whoever knows the account knows all its
@@ -44,6 +46,7 @@ impl fmt::Display for Account {
             Self::Module(ModuleKey { node, module }) => write!(f, "module={node}={module}"),
             Self::Operator(name) => write!(f, "operator={name}"),
             Self::Seat(seat) => write!(f, "seat={seat}"),
+            Self::Store(seat) => write!(f, "store={seat}"),
         }
     }
 }
@@ -59,6 +62,7 @@ impl FromStr for Account {
             }
             Some(("operator", name)) => Self::Operator(name.parse()?),
             Some(("seat", seat)) => Self::Seat(seat.parse()?),
+            Some(("store", seat)) => Self::Store(seat.parse()?),
             _ => Self::Node(text.parse()?),
         })
     }

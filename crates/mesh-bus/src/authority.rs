@@ -166,8 +166,8 @@ impl Authority {
         jwt::operator(&self.operator, "mesh", &self.system.public_key(), self.now())
     }
 
-    /// The system account and `BUS`, each as its public key and its token.
-    pub(crate) fn preloaded(&self) -> [(String, String); 2] {
+    /// The system account, `BUS` and the vault's, each as its public key and its token.
+    pub(crate) fn preloaded(&self) -> Result<[(String, String); 3], AuthorityError> {
         let unlimited = |jetstream| Limits { payload: -1, connections: -1, jetstream };
         let sign = |key: &KeyPair, name, limits, exports| {
             let claims = AccountClaims { limits, exports, imports: &[], from: "", revoked: &[] };
@@ -175,10 +175,12 @@ impl Authority {
             let token = jwt::account(&self.operator, &public, name, self.now(), &claims);
             (public, token)
         };
-        [
+        let vault = self.account_key(&Account::Store("mesh-vault".parse().expect("it is a name")))?;
+        Ok([
             sign(&self.system, "SYS", unlimited(JetStream::None), &[]),
             sign(&self.bus, "BUS", unlimited(JetStream::Own), grants::EXPORTS),
-        ]
+            sign(&vault, "VAULT", unlimited(JetStream::Own), &[]),
+        ])
     }
 
     pub(crate) fn system_account(&self) -> String {

@@ -3,7 +3,7 @@
 //! Reading order: [`account`] (who somebody is), [`grants`] (what they may), [`authority`], [`jwt`] and
 //! [`creds`] (how the server learns both), [`server`] (the nats-server beside us), [`client`] (a connection),
 //! [`accounts`] (grants that take effect), then what is done with a connection: [`bucket`], [`kv`],
-//! [`mirror`], [`verb`], [`seat`].
+//! [`mirror`], [`verb`], [`seat`], [`journal`].
 //!
 //! Nothing here decides who runs what, knows what a secret says, or acts on a value.
 
@@ -15,6 +15,7 @@ pub mod bucket;
 pub mod client;
 pub mod creds;
 pub mod grants;
+pub mod journal;
 pub mod jwt;
 pub mod keep;
 pub mod kv;
@@ -30,6 +31,7 @@ pub use authority::Authority;
 pub use bucket::Bucket;
 pub use client::{Bus, FirstTry};
 pub use creds::{Creds, UserKey};
+pub use journal::Journal;
 pub use kv::Kv;
 pub use mirror::Mirror;
 pub use server::Server;

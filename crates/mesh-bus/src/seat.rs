@@ -101,6 +101,17 @@ impl Tenure {
             && Instant::now() < *self.until.borrow()
     }
 
+    /// Ends this term: who finds that it cannot go on begins anew, or another does.
+    pub fn give_up(&self) {
+        self.over.cancel();
+    }
+
+    /// How often the seat has changed hands.
+    #[must_use]
+    pub fn term(&self) -> u64 {
+        self.fence.term()
+    }
+
     /// Cancelled when this term is over: another has the seat, or we are told to stop.
     #[must_use]
     pub fn over(&self) -> &CancellationToken {

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::authority::Authority;
+use crate::authority::{Authority, AuthorityError};
 use crate::keep::{self, KeepError};
 
 mod config;
@@ -99,6 +99,9 @@ pub enum ServerError {
     /// A file could not be used.
     #[error(transparent)]
     Keep(#[from] KeepError),
+    /// A key cannot be used.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
     /// The program could not be run.
     #[error("cannot run {}", program.display())]
     Run {

@@ -91,6 +91,11 @@ impl Bus {
         self.connect(&Account::Seat(seat)).await
     }
 
+    /// A connection to what the vault keeps for itself.
+    pub async fn vault_store(&self) -> client::Bus {
+        self.connect(&Account::Store("mesh-vault".parse().expect("it is a name"))).await
+    }
+
     /// A connection that may do everything with the buckets: no account that there is, but the eyes and hands of a test.
     pub async fn all(&self) -> client::Bus {
         let creds = self.authority.creds_for_all();

@@ -88,7 +88,7 @@ impl Askers {
         match by {
             Account::Node(_) => self == Self::Nodes,
             Account::Operator(_) | Account::Seat(_) => self == Self::Operators,
-            Account::Module(_) => false,
+            Account::Module(_) | Account::Store(_) => false,
         }
     }
 }
@@ -374,7 +374,7 @@ pub async fn ask_within<T: DeserializeOwned>(
     let subject = match bus.account() {
         // Nobody adds it for a user of `BUS`.
         seat @ Account::Seat(_) => format!("{verb}.{seat}"),
-        Account::Node(_) | Account::Module(_) | Account::Operator(_) => verb.to_owned(),
+        Account::Node(_) | Account::Module(_) | Account::Operator(_) | Account::Store(_) => verb.to_owned(),
     };
     let answer = bus.request_within(patience, subject, None, body.into()).await;
     let answer = answer.map_err(|source| AskError::Unreachable { verb: verb.to_owned(), source })?;

@@ -12,6 +12,8 @@ use mesh_model::name::{MeshName, NodeName};
 pub struct Config {
     /// The connection, as the holder of the seat `mesh-vault`.
     pub bus: Bus,
+    /// The connection to the vault's own account, where its store is followed.
+    pub own: Bus,
     /// The mesh.
     pub mesh: MeshName,
     /// The node that it runs on.

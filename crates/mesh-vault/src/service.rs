@@ -4,6 +4,7 @@
 //! A message is only a reason to look: each look reads all of the assignments and all that is kept.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,13 +27,14 @@ use tokio_util::sync::CancellationToken;
 use crate::answer;
 use crate::assigned::Assigned;
 use crate::config::Config;
+use crate::follow::{FollowError, Follower};
 use crate::plan::Step;
 use crate::planned::Planned;
 use crate::publish::Publisher;
 use crate::rotation::{self, Stopped};
 use crate::rules::Wanted;
 use crate::signing::{KeyError, signing_key};
-use crate::store::{RedbStore, StoreError, store_file};
+use crate::store::{RedbStore, Store, StoreError, store_file};
 use crate::vault::{Look, Turned, Vault};
 
 /// How long it takes at most until the vault looks again, whatever got lost.
@@ -59,6 +61,13 @@ pub enum ServiceError {
         #[from]
         source: StoreError,
     },
+    /// Its store does not go with the log that others follow.
+    #[error("the vault cannot take up what it kept")]
+    Follow {
+        /// Why.
+        #[from]
+        source: FollowError,
+    },
     /// Its verbs cannot be offered.
     #[error("the vault cannot answer")]
     Serve {
@@ -68,16 +77,41 @@ pub enum ServiceError {
     },
 }
 
-/// Runs the vault until it is told to stop: while the seat is held it answers, and else it stands by.
+/// Runs the vault until it is told to stop: while the seat is held it answers, and else it stands by, and follows what the
+/// holder keeps.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), ServiceError> {
-    let vault = Arc::new(open(&config)?);
+    let (vault, store) = open(&config)?;
+    let follower = Follower::new(config.own.clone(), Arc::clone(&store), config.folder.clone());
     let terms = Terms { seat: seat(), node: config.node.clone(), lease: config.lease, clock: config.clock };
-    let work = |tenure| hold(&config, Arc::clone(&vault), tenure);
-    seat::hold(&config.bus, terms, &[Bucket::credentials()], &shutdown, work).await
+    let is_held = AtomicBool::new(false);
+    let work = |tenure| async {
+        is_held.store(true, Ordering::Release);
+        let held = hold(&config, Arc::clone(&vault), &store, &follower, tenure).await;
+        // What was begun in this term ends in it.
+        let vault = Arc::clone(&vault);
+        if let Err(error) = tokio::task::spawn_blocking(move || vault.rest()).await {
+            failed(&error);
+        }
+        is_held.store(false, Ordering::Release);
+        held
+    };
+    let written = [Bucket::credentials()];
+    tokio::select! {
+        ended = seat::hold(&config.bus, terms, &written, &shutdown, work) => ended,
+        () = follower.stand_by(|| is_held.load(Ordering::Acquire)) => unreachable!("it has no end"),
+    }
 }
 
-/// What the vault does while it holds the seat.
-async fn hold(config: &Config, vault: Arc<Vault>, tenure: Tenure) -> Result<(), ServiceError> {
+/// What the vault does while it holds the seat: first of all it takes up everything that was kept before.
+async fn hold(
+    config: &Config,
+    vault: Arc<Vault>,
+    store: &RedbStore,
+    follower: &Follower,
+    tenure: Tenure,
+) -> Result<(), ServiceError> {
+    let Some(writer) = follower.take(&tenure).await? else { return Ok(()) };
+    store.attach(writer);
     let desk = Desk { vault: Arc::clone(&vault), nudge: Arc::new(Notify::new()) };
     let mut watcher = Watcher::new(config, vault, &tenure);
     let looked = tokio::select! {
@@ -93,11 +127,12 @@ async fn hold(config: &Config, vault: Arc<Vault>, tenure: Tenure) -> Result<(), 
 }
 
 /// What it keeps, opened; made at the first start.
-fn open(config: &Config) -> Result<Vault, ServiceError> {
+fn open(config: &Config) -> Result<(Arc<Vault>, Arc<RedbStore>), ServiceError> {
     let folder = &config.folder;
     let signing = signing_key(folder, &mut SystemRandom)?;
-    let store = RedbStore::open(&store_file(folder))?;
-    Ok(Vault::new(config.mesh.clone(), signing, Box::new(store)))
+    let store = Arc::new(RedbStore::open(&store_file(folder))?);
+    let vault = Vault::new(config.mesh.clone(), signing, Arc::clone(&store) as Arc<dyn Store>);
+    Ok((Arc::new(vault), store))
 }
 
 fn seat() -> SeatName {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use mesh_seal::{NoRandomness, ParseError, Randomness, Secret, SigningKey};
 use zeroize::Zeroizing;
 
-use crate::store::{RedbStore, Store as _, StoreError, store_file};
+use crate::store::{Followed, RedbStore, Store as _, StoreError, store_file};
 
 const NAME: &str = "signing.key";
 
@@ -60,16 +60,21 @@ pub enum KeyError {
 
 /// The key in a folder; made, with the folder and the store beside it, where there is none.
 ///
-/// A key that is gone is not made again where the store holds what it signed, nor a store where there is a key: either
-/// would make every secret again, and a running database has been started with the old ones. The store is made first, so
-/// that a start that is cut off leaves an empty one at most.
+/// A key that is gone is not made again where the store holds what it signed: that would make every secret again, and a
+/// running database has been started with the old ones. For the same reason a store that is made where there is a key says
+/// that it is not the first ([`Followed::is_lost`]). The store is made before the key, so that a start that is cut off leaves an empty
+/// one at most.
 pub fn signing_key(folder: &Path, random: &mut dyn Randomness) -> Result<SigningKey, KeyError> {
     let path = folder.join(NAME);
     match fs::read(&path).map(Zeroizing::new) {
         Ok(text) => {
             let key = SigningKey::from_text(&Secret::new(text.to_vec()))
                 .map_err(|source| KeyError::NotAKey { path, source })?;
-            RedbStore::is_there(&store_file(folder))?;
+            if !RedbStore::is_there(&store_file(folder))? {
+                // What it kept is in the log that others follow, or lost: whoever takes the seat finds out.
+                RedbStore::open(&store_file(folder))?
+                    .follow(Followed { is_lost: true, ..Followed::default() })?;
+            }
             Ok(key)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -15,7 +15,11 @@ use crate::escrow::{Confirmed, Standing};
 use crate::plan::{Kept, Pins};
 use crate::rotation::{Rotation, RotationName, Turn};
 
+mod journaled;
+mod noted;
 mod redb;
+
+pub use journaled::{Followed, Journal};
 pub use redb::RedbStore;
 
 /// Where the store is in the vault's folder.
@@ -148,6 +152,18 @@ pub enum StoreError {
         doing: &'static str,
         /// What the database said.
         source: Box<::redb::Error>,
+    },
+    /// It is not in the log, or nobody knows whether it is.
+    #[error("the vault's store cannot be followed by who stands by")]
+    Journal {
+        /// Why.
+        source: mesh_bus::journal::JournalError,
+    },
+    /// A row of the log is of no table.
+    #[error("the vault's log has a row {key}, which this program cannot read")]
+    Row {
+        /// Which.
+        key: String,
     },
     /// What is kept under a key is no credentials.
     #[error("the vault's store holds something unreadable under {key}")]

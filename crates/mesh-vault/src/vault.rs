@@ -29,7 +29,7 @@ pub use rotations::{Consumers, NotRotated, Turned};
 pub struct Vault {
     mesh: MeshName,
     signing: SigningKey,
-    store: Box<dyn Store>,
+    store: Arc<dyn Store>,
     seen: Mutex<Arc<Seen>>,
     rotations: Mutex<Vec<RotationTold>>,
     making: Mutex<rotation::watch::Watch>,
@@ -79,7 +79,7 @@ pub enum PutError {
 
 impl Vault {
     /// One that keeps its things in a store. It makes nothing before the first [`Vault::look`].
-    pub fn new(mesh: MeshName, signing: SigningKey, store: Box<dyn Store>) -> Self {
+    pub fn new(mesh: MeshName, signing: SigningKey, store: Arc<dyn Store>) -> Self {
         let (seen, rotations, making) = Default::default();
         Self { mesh, signing, store, seen, rotations, making }
     }
@@ -142,6 +142,11 @@ impl Vault {
         let told =
             told.chain(consumers(kept, &rotations).into_iter().map(|(key, record)| (key, json!(record))));
         Ok((told.collect(), rotations.values().any(|rotation| !rotation.is_over())))
+    }
+
+    /// Waits until nothing is being made.
+    pub(crate) fn rest(&self) {
+        drop(self.making.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Keeps the first key that a node shows.

@@ -13,7 +13,7 @@ fn keys_are_made_once() {
     let first = Authority::open(folder.path(), clock).unwrap();
     let again = Authority::open(folder.path(), clock).unwrap();
     assert_eq!(first.operator_token(), again.operator_token());
-    assert_eq!(first.preloaded(), again.preloaded());
+    assert_eq!(first.preloaded().unwrap(), again.preloaded().unwrap());
     assert_eq!(first.account(&attic).unwrap(), again.account(&attic).unwrap());
     let cellar = Account::Node("cellar".parse().unwrap());
     assert_ne!(first.account(&attic).unwrap(), first.account(&cellar).unwrap());

@@ -32,7 +32,7 @@ pub(crate) const EXPORTS: &[Export] = &[
 pub(crate) fn longest_message(account: &Account) -> usize {
     match account {
         Account::Node(_) | Account::Module(_) => MAX_VALUE + 16 * 1024,
-        Account::Operator(_) | Account::Seat(_) => 1024 * 1024,
+        Account::Operator(_) | Account::Seat(_) | Account::Store(_) => 1024 * 1024,
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn limits(account: &Account) -> Limits {
     let connections = match account {
         Account::Node(_) => 4,
         Account::Module(_) => 16,
-        Account::Operator(_) | Account::Seat(_) => 64,
+        Account::Operator(_) | Account::Seat(_) | Account::Store(_) => 64,
     };
     let payload = i64::try_from(longest_message(account)).expect("a megabyte at most");
     Limits { payload, connections, jetstream: JetStream::None }

@@ -102,6 +102,10 @@ impl Fence {
         Self(Arc::new(Shared { bus: bus.clone(), term, fallen, lanes }))
     }
 
+    pub(crate) fn term(&self) -> u64 {
+        self.0.term
+    }
+
     /// Cancelled once the server has refused us something as a former holder's.
     pub(crate) fn fallen(&self) -> &CancellationToken {
         &self.0.fallen

@@ -26,9 +26,9 @@ fn quoted(path: &Path) -> String {
 }
 
 /// Says whom the server believes.
-pub(super) fn write_accounts(folder: &Path, authority: &Authority) -> Result<(), KeepError> {
+pub(super) fn write_accounts(folder: &Path, authority: &Authority) -> Result<(), ServerError> {
     let preloaded: String =
-        authority.preloaded().iter().map(|(key, token)| format!("  {key}: {token}\n")).collect();
+        authority.preloaded()?.iter().map(|(key, token)| format!("  {key}: {token}\n")).collect();
     let text = format!(
         "operator: {}\nsystem_account: {}\nresolver {{\n  type: full\n  dir: {}\n  allow_delete: true\n  \
          interval: \"2m\"\n}}\nresolver_preload {{\n{preloaded}}}\n",
@@ -36,7 +36,7 @@ pub(super) fn write_accounts(folder: &Path, authority: &Authority) -> Result<(),
         authority.system_account(),
         quoted(&folder.join("accounts")),
     );
-    keep::write(&folder.join(ACCOUNTS), &text)
+    Ok(keep::write(&folder.join(ACCOUNTS), &text)?)
 }
 
 /// Writes the configuration for a port, `None` having the server pick one; returns the file.

@@ -5,6 +5,7 @@
 mod attacks;
 mod buckets;
 mod identities;
+mod journals;
 mod restarts;
 mod seats;
 mod servers;

@@ -87,6 +87,7 @@ impl Plane {
         let clock = OffsetDateTime::now_utc;
         let vault = mesh_vault::Config {
             bus: self.seat("mesh-vault").await?,
+            own: self.connect(&Account::Store("mesh-vault".parse().expect("it is a name"))).await?,
             mesh: config.mesh.clone(),
             node: config.node.clone(),
             folder: config.folder.path().join("vault"),
@@ -107,7 +108,11 @@ impl Plane {
 
     async fn seat(&self, name: &str) -> Result<Bus, Failure> {
         let seat: SeatName = name.parse().expect("it is a name");
-        let creds = self.authority.creds(&Account::Seat(seat)).map_err(Failure::new)?;
+        self.connect(&Account::Seat(seat)).await
+    }
+
+    async fn connect(&self, account: &Account) -> Result<Bus, Failure> {
+        let creds = self.authority.creds(account).map_err(Failure::new)?;
         Bus::connect(self.server.url(), &creds, FirstTry::Fails).await.map_err(Failure::new)
     }
 

@@ -59,6 +59,7 @@ impl Plane {
         let clock = OffsetDateTime::now_utc;
         let vault = mesh_vault::Config {
             bus: self.bus.seat("mesh-vault").await,
+            own: self.bus.vault_store().await,
             mesh: "home".parse().unwrap(),
             node: node.clone(),
             folder: vault,

@@ -1,5 +1,6 @@
 //! Who is answered what, and who is refused.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_seal::{Expect, Fields, SealingKey, Secret, SigningKey, SystemRandom, seal};
@@ -12,7 +13,7 @@ use crate::store::MemoryStore;
 /// A vault that has looked once, with both machines joined.
 fn vault(wanted: &Wanted) -> (Vault, Machines) {
     let signing = SigningKey::generate(&mut SystemRandom).unwrap();
-    let vault = Vault::new("home".parse().unwrap(), signing, Box::new(MemoryStore::default()));
+    let vault = Vault::new("home".parse().unwrap(), signing, Arc::new(MemoryStore::default()));
     let machines = Machines::new(&["attic", "cellar"]);
     for (node, key) in machines.pins() {
         vault.pin(&node, &key).unwrap();
@@ -218,7 +219,7 @@ fn what_cannot_be_put_is_refused_by_name() {
 fn a_provider_hears_nothing_before_the_first_look_and_all_that_there_is_after_it() {
     let ask = || ask_consumers("postgres", "postgres-database", None);
     let signing = SigningKey::generate(&mut SystemRandom).unwrap();
-    let new = Vault::new("home".parse().unwrap(), signing, Box::new(MemoryStore::default()));
+    let new = Vault::new("home".parse().unwrap(), signing, Arc::new(MemoryStore::default()));
     assert_eq!(consumers(&new, &node("attic"), &ask()).unwrap_err().code, "not-ready");
 
     let (vault, _) = vault(&quickstart());

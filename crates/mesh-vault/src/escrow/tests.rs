@@ -1,5 +1,6 @@
 //! Who is sealed to: named by the plan and confirmed, both.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_seal::SealingKey;
@@ -64,7 +65,7 @@ struct Case {
 impl Case {
     fn new() -> Self {
         let signing = mesh_seal::SigningKey::generate(&mut mesh_seal::SystemRandom).unwrap();
-        let vault = Vault::new("home".parse().unwrap(), signing, Box::new(MemoryStore::default()));
+        let vault = Vault::new("home".parse().unwrap(), signing, Arc::new(MemoryStore::default()));
         let machines = Machines::new(&["attic", "cellar"]);
         for (node, key) in machines.pins() {
             vault.pin(&node, &key).unwrap();

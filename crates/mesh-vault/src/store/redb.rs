@@ -1,18 +1,23 @@
 //! The real store: a redb database, one file.
 //!
 //! Tables: `pins` (node → key), `credentials` (key → JSON list, the newest last), `highest` (key →
-//! number), `rotations` (name → JSON), `escrow` (recipient → how it stands), `about` (the shape of all this). A commit is
-//! durable (redb's `Immediate`: fsync).
+//! number), `rotations` (name → JSON), `escrow` (recipient → how it stands), `about` (the shape of all this, and how much of the
+//! log is in it). A commit is durable (redb's `Immediate`: fsync), and is in the journal first, where there is one
+//! ([`super::journaled`]).
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::sync::{Arc, Mutex};
 
 use ::redb::backends::FileBackend;
 use ::redb::{
     Builder, Database, Durability, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition,
     WriteTransaction,
 };
+use mesh_bus::journal::Row;
 
+use super::journaled::Journal;
+use super::noted::{Noted, Notes};
 use super::*;
 
 const PINS: TableDefinition<'_, &str, &str> = TableDefinition::new("pins");
@@ -32,14 +37,14 @@ const CACHE: usize = 2 << 20;
 
 /// The vault's store in a file.
 #[derive(Debug)]
-pub struct RedbStore(Database);
+pub struct RedbStore(Database, pub(super) Mutex<Option<Arc<dyn Journal>>>);
 
 impl RedbStore {
     /// Opens the file, or makes it; for its owner alone in either case. Its folder must exist.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let file = own_file(path).map_err(|source| StoreError::File { path: path.to_owned(), source })?;
         let database = database(file).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
-        let store = Self(database);
+        let store = Self(database, Mutex::default());
         let found = store.write("setting it up", |tables| {
             let found = tables.about.get("shape")?.map_or(SHAPE, |shape| shape.value());
             tables.about.insert("shape", found)?;
@@ -51,20 +56,17 @@ impl RedbStore {
         Ok(store)
     }
 
-    /// Says so where a store that was made once is not there any more, or is empty.
-    pub fn is_there(path: &Path) -> Result<(), StoreError> {
+    /// Whether there is a store in the file: not where it is missing, or empty.
+    pub fn is_there(path: &Path) -> Result<bool, StoreError> {
         match path.metadata() {
-            Ok(file) if file.len() > 0 => Ok(()),
-            Ok(_) => Err(StoreError::Gone { path: path.to_owned() }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(StoreError::Gone { path: path.to_owned() })
-            }
+            Ok(file) => Ok(file.len() > 0),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(source) => Err(StoreError::File { path: path.to_owned(), source }),
         }
     }
 
-    /// One transaction; on the disk when it returns.
-    fn write<T>(
+    /// One transaction; in the journal and on the disk when it returns.
+    pub(super) fn write<T>(
         &self,
         doing: &'static str,
         change: impl FnOnce(&mut Tables<'_>) -> Result<T, Broken>,
@@ -76,17 +78,19 @@ impl RedbStore {
             Ok(transaction)
         };
         let transaction = begin().map_err(failed)?;
-        let changed =
-            Tables::open(&transaction).map_err(Broken::from).and_then(|mut tables| change(&mut tables));
-        match changed {
-            Ok(changed) => {
-                transaction.commit().map_err(|error| failed(error.into()))?;
-                Ok(changed)
-            }
-            // What was begun goes with the transaction.
-            Err(Broken::Database(source)) => Err(failed(source)),
-            Err(Broken::Unreadable(error)) => Err(error),
-        }
+        // Where anything fails, what was begun goes with the transaction.
+        let notes = Notes::default();
+        let changed = {
+            let mut tables = Tables::open(&transaction, &notes).map_err(failed)?;
+            let changed = change(&mut tables).map_err(|broken| match broken {
+                Broken::Database(source) => failed(source),
+                Broken::Unreadable(error) => error,
+            })?;
+            self.append(&notes, &mut tables)?;
+            changed
+        };
+        transaction.commit().map_err(|error| failed(error.into()))?;
+        Ok(changed)
     }
 
     /// All of one table, as it is at one moment.
@@ -227,17 +231,17 @@ impl Store for RedbStore {
 }
 
 /// All tables, open in one transaction.
-struct Tables<'t> {
-    pins: Table<'t, &'static str, &'static str>,
-    credentials: Table<'t, &'static str, &'static [u8]>,
-    highest: Table<'t, &'static str, u64>,
-    escrow: Table<'t, &'static str, &'static str>,
-    rotations: Table<'t, &'static str, &'static [u8]>,
-    about: Table<'t, &'static str, u64>,
+pub(super) struct Tables<'t> {
+    pins: Noted<'t, &'static str>,
+    credentials: Noted<'t, &'static [u8]>,
+    highest: Noted<'t, u64>,
+    escrow: Noted<'t, &'static str>,
+    rotations: Noted<'t, &'static [u8]>,
+    pub(super) about: Table<'t, &'static str, u64>,
 }
 
 /// A change that did not come about.
-enum Broken {
+pub(super) enum Broken {
     Database(::redb::Error),
     Unreadable(StoreError),
 }
@@ -261,15 +265,39 @@ impl From<StoreError> for Broken {
 }
 
 impl<'t> Tables<'t> {
-    fn open(transaction: &'t WriteTransaction) -> Result<Self, ::redb::Error> {
+    fn open(transaction: &'t WriteTransaction, notes: &Notes) -> Result<Self, ::redb::Error> {
         Ok(Self {
-            pins: transaction.open_table(PINS)?,
-            credentials: transaction.open_table(CREDENTIALS)?,
-            highest: transaction.open_table(HIGHEST)?,
-            escrow: transaction.open_table(ESCROW)?,
-            rotations: transaction.open_table(ROTATIONS)?,
+            pins: Noted::new("pins", transaction.open_table(PINS)?, notes),
+            credentials: Noted::new("credentials", transaction.open_table(CREDENTIALS)?, notes),
+            highest: Noted::new("highest", transaction.open_table(HIGHEST)?, notes),
+            escrow: Noted::new("escrow", transaction.open_table(ESCROW)?, notes),
+            rotations: Noted::new("rotations", transaction.open_table(ROTATIONS)?, notes),
             about: transaction.open_table(ABOUT)?,
         })
+    }
+
+    /// Everything that is kept.
+    pub(super) fn rows(&self) -> Result<Vec<Row>, ::redb::Error> {
+        let Self { pins, credentials, highest, escrow, rotations, about: _ } = self;
+        Ok([pins.rows()?, credentials.rows()?, highest.rows()?, escrow.rows()?, rotations.rows()?].concat())
+    }
+
+    /// Puts a row back into the table that it is of; says whether there is one.
+    pub(super) fn put_back(&mut self, row: &Row) -> Result<bool, ::redb::Error> {
+        Ok(self.pins.put_back(row)?
+            || self.credentials.put_back(row)?
+            || self.highest.put_back(row)?
+            || self.escrow.put_back(row)?
+            || self.rotations.put_back(row)?)
+    }
+
+    /// Forgets everything that is kept.
+    pub(super) fn clear(&mut self) -> Result<(), ::redb::Error> {
+        self.pins.clear()?;
+        self.credentials.clear()?;
+        self.highest.clear()?;
+        self.escrow.clear()?;
+        Ok(self.rotations.clear()?)
     }
 }
 
@@ -293,7 +321,7 @@ impl Tables<'_> {
                 live.retain(|one| one.id != *id);
                 self.put(&key, &live)?;
             }
-            Change::Drop(key) => drop(self.credentials.remove(key.to_string().as_str())?),
+            Change::Drop(key) => self.credentials.remove(key.to_string().as_str())?,
             Change::Rotate(rotation) => {
                 for (node, turn) in &rotation.between {
                     self.give(&rotation.key(node).to_string(), turn.number)?;
@@ -309,8 +337,8 @@ impl Tables<'_> {
                 };
                 self.escrow.insert(recipient.to_string().as_str(), standing)?;
             }
-            Change::Unconfirm(recipient) => drop(self.escrow.remove(recipient.to_string().as_str())?),
-            Change::Forget(name) => drop(self.rotations.remove(name.to_string().as_str())?),
+            Change::Unconfirm(recipient) => self.escrow.remove(recipient.to_string().as_str())?,
+            Change::Forget(name) => self.rotations.remove(name.to_string().as_str())?,
         }
         Ok(())
     }

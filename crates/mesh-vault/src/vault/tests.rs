@@ -1,5 +1,7 @@
 //! Several looks, and what changes between them.
 
+use std::sync::Arc;
+
 use mesh_seal::seal;
 
 use super::*;
@@ -11,7 +13,7 @@ const SMTP: &str = "cellar.notes.secret=2Esmtp";
 
 fn vault() -> Vault {
     let signing = SigningKey::generate(&mut SystemRandom).unwrap();
-    Vault::new("home".parse().unwrap(), signing, Box::new(MemoryStore::default()))
+    Vault::new("home".parse().unwrap(), signing, Arc::new(MemoryStore::default()))
 }
 
 fn join(vault: &Vault, machines: &Machines) {

@@ -23,7 +23,7 @@ pub(crate) struct Home {
 
 /// A vault that runs.
 pub(crate) struct Running {
-    store: PathBuf,
+    pub(crate) store: PathBuf,
     stop: CancellationToken,
     task: JoinHandle<Result<(), ServiceError>>,
 }
@@ -32,6 +32,11 @@ impl Running {
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.task.await.unwrap().unwrap();
+    }
+
+    /// How it ended by itself.
+    pub(crate) async fn ended(self) -> Result<(), ServiceError> {
+        tokio::time::timeout(Duration::from_secs(20), self.task).await.unwrap().unwrap()
     }
 
     /// As a kill -9 would end it: nothing is finished.
@@ -53,11 +58,28 @@ impl Home {
     }
 
     pub(crate) async fn vault(&self) -> Running {
+        self.vault_on("attic", self.folder()).await
+    }
+
+    /// A vault on another machine, with the signing key that it was handed.
+    pub(crate) async fn standby(&self) -> Running {
+        let folder = self.folder.path().join("standby");
+        std::fs::create_dir_all(&folder).unwrap();
+        until("the first has made its key", async || {
+            std::fs::copy(self.folder().join("signing.key"), folder.join("signing.key")).ok()
+        })
+        .await;
+        self.vault_on("cellar", folder).await
+    }
+
+    async fn vault_on(&self, on: &str, folder: PathBuf) -> Running {
+        let store = folder.join("vault.redb");
         let config = Config {
             bus: self.bus.seat("mesh-vault").await,
+            own: self.bus.vault_store().await,
             mesh: "home".parse().unwrap(),
-            node: node("attic"),
-            folder: self.folder(),
+            node: node(on),
+            folder,
             lease: Duration::from_secs(1),
             grace: Duration::ZERO,
             clock: time::OffsetDateTime::now_utc,
@@ -65,7 +87,7 @@ impl Home {
         let stop = CancellationToken::new();
         #[expect(clippy::disallowed_methods, reason = "the test awaits it, or ends it")]
         let task = tokio::spawn(mesh_vault::run(config, stop.clone()));
-        Running { store: self.folder().join("vault.redb"), stop, task }
+        Running { store, stop, task }
     }
 
     /// Assigns as the controller would.

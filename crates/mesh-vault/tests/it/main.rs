@@ -5,3 +5,4 @@
 mod escrow;
 mod home;
 mod service;
+mod standby;

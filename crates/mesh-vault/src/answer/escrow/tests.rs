@@ -1,5 +1,6 @@
 //! What is handed over, page by page, and what is refused.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ struct Case {
 /// A vault whose plan names a person who was confirmed before anything was made.
 fn case(wanted: Wanted) -> Case {
     let signing = SigningKey::generate(&mut SystemRandom).unwrap();
-    let vault = Vault::new("home".parse().unwrap(), signing, Box::new(MemoryStore::default()));
+    let vault = Vault::new("home".parse().unwrap(), signing, Arc::new(MemoryStore::default()));
     let (machines, person) = (Machines::new(&["attic", "cellar"]), SealingKey::generate());
     for (node, key) in machines.pins() {
         vault.pin(&node, &key).unwrap();
