@@ -1,14 +1,16 @@
 //! Who somebody is on the bus: the accounts, and the users of `BUS`.
 //!
-//! A name here is three things at once: the file of the account's key, the name in its token, and the
+//! A name here is three things at once: what the account's key is derived from, the name in its token, and the
 //! beginning of its consumers' names. So the kinds are kept apart by `=`, which no name can hold: an operator
-//! `attic` is never the node `attic`, and a node called `mesh-vault` never the seat.
+//! `attic` is never the node `attic`, and a node called `mesh-vault` never the seat. Who is only invited is an account too,
+//! which may ask to join and nothing else.
 
 use std::fmt;
 use std::str::FromStr;
 
 use mesh_model::key::ModuleKey;
 use mesh_model::name::{NameError, NodeName, OperatorName, ProvisionName, SeatName};
+use mesh_model::wire::Invitee;
 
 /// Somebody with an identity on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,9 +25,20 @@ pub enum Account {
     Seat(SeatName),
     /// What a seat keeps for itself: an account with streams of its own, which offers nothing to anybody.
     Store(SeatName),
+    /// Somebody who may join: an account of its own.
+    Invited(Invitee),
 }
 
 impl Account {
+    /// The account that somebody has once they joined.
+    #[must_use]
+    pub fn of(invitee: &Invitee) -> Self {
+        match invitee {
+            Invitee::Node(node) => Self::Node(node.clone()),
+            Invitee::Operator(name) => Self::Operator(name.clone()),
+        }
+    }
+
     /// Whether it reaches `BUS` by imports alone, having an account of its own.
     #[must_use]
     pub fn is_apart(&self) -> bool {
@@ -47,6 +60,7 @@ impl fmt::Display for Account {
             Self::Operator(name) => write!(f, "operator={name}"),
             Self::Seat(seat) => write!(f, "seat={seat}"),
             Self::Store(seat) => write!(f, "store={seat}"),
+            Self::Invited(invitee) => write!(f, "invited={}", Self::of(invitee)),
         }
     }
 }
@@ -63,6 +77,10 @@ impl FromStr for Account {
             Some(("operator", name)) => Self::Operator(name.parse()?),
             Some(("seat", seat)) => Self::Seat(seat.parse()?),
             Some(("store", seat)) => Self::Store(seat.parse()?),
+            Some(("invited", invitee)) => Self::Invited(match invitee.split_once('=') {
+                Some(("operator", name)) => Invitee::Operator(name.parse()?),
+                _ => Invitee::Node(invitee.parse()?),
+            }),
             _ => Self::Node(text.parse()?),
         })
     }

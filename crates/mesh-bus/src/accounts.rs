@@ -10,7 +10,8 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 
 use crate::account::Account;
-use crate::authority::{Authority, AuthorityError};
+use crate::address::{Address, AddressError};
+use crate::authority::Authority;
 use crate::client;
 use crate::grants::Grants;
 use crate::jwt::Import;
@@ -19,17 +20,17 @@ use crate::jwt::Import;
 #[derive(Debug, Error)]
 pub enum AccountsError {
     /// The system account cannot connect.
-    #[error("cannot connect to the bus at {url} as the system account")]
+    #[error("cannot connect to the bus at {at} as the system account")]
     Connect {
         /// Where.
-        url: String,
+        at: String,
         /// Why not.
         #[source]
         source: async_nats::ConnectError,
     },
-    /// A key cannot be used.
+    /// The address is none.
     #[error(transparent)]
-    Authority(#[from] AuthorityError),
+    Address(#[from] AddressError),
     /// The server did not answer.
     #[error("cannot {doing} the account `{account}`")]
     Ask {
@@ -75,12 +76,13 @@ impl Accounts {
     ///
     /// # Errors
     /// Where the server cannot be reached.
-    pub async fn connect(url: &str, authority: Arc<Authority>) -> Result<Self, AccountsError> {
+    pub async fn connect(at: impl Into<Address>, authority: Arc<Authority>) -> Result<Self, AccountsError> {
+        let at = at.into();
         let (token, key) = authority.system_login();
-        let client = client::options(&token, &key, "system")
-            .connect(url)
+        let client = client::options(&at, &token, &key, "system")
+            .connect(at.servers()?)
             .await
-            .map_err(|source| AccountsError::Connect { url: url.to_owned(), source })?;
+            .map_err(|source| AccountsError::Connect { at: at.to_string(), source })?;
         Ok(Self { client, authority, pushed: Mutex::default() })
     }
 
@@ -99,36 +101,48 @@ impl Accounts {
         Ok(Pushed::Changed)
     }
 
+    /// Hands an account to the server where that does not have it yet; what it has stays as it is.
+    ///
+    /// # Errors
+    /// Where the server cannot be asked, or does not take it.
+    pub async fn stand(&self, grants: &Grants) -> Result<Pushed, AccountsError> {
+        let public = self.authority.account(&grants.account);
+        let has = self.ask("read back", &grants.account, &lookup(&public), String::new()).await?;
+        if has.is_empty() { self.push(grants).await } else { Ok(Pushed::Same) }
+    }
+
     async fn hand_over(&self, account: &Account, imports: &[Import]) -> Result<(), AccountsError> {
-        let (public, token) = self.authority.account_token(account, imports)?;
+        let (public, token) = self.authority.account_token(account, imports);
         let said = self.ask("push", account, "$SYS.REQ.CLAIMS.UPDATE", token.clone()).await?;
-        let lookup = format!("$SYS.REQ.ACCOUNT.{public}.CLAIMS.LOOKUP");
-        let has = self.ask("read back", account, &lookup, String::new()).await?;
+        let has = self.ask("read back", account, &lookup(&public), String::new()).await?;
         if has == token.as_bytes() { Ok(()) } else { Err(refused("push", account, &said)) }
     }
 
-    /// Ends an account at once: its connections are closed, and nobody may sign in to it again.
+    /// Ends an account at once: its connections are closed, and nobody may sign in to it again. The next of its name is
+    /// another one, of the next epoch: whoever keeps how accounts stand has to have kept that before.
     ///
     /// # Errors
-    /// Where the server cannot be asked or refuses, or the key's file cannot be removed.
+    /// Where the server cannot be asked, or refuses.
     pub async fn remove(&self, account: &Account) -> Result<(), AccountsError> {
         let mut pushed = self.pushed.lock().await;
-        let public = self.authority.account(account)?;
+        let public = self.authority.account(account);
         let token = self.authority.delete_token(&public);
         let said = self.ask("delete", account, "$SYS.REQ.CLAIMS.DELETE", token).await?;
         if client::api_error(&said).is_some() {
             return Err(refused("delete", account, &said));
         }
         pushed.remove(account);
-        Ok(self.authority.forget(account)?)
+        self.authority.end(account);
+        Ok(())
     }
 
-    /// Ends what was signed for one user of an account until now, and leaves the account as it is.
+    /// Ends what was signed for one user of an account until now, and leaves the account as it is. Whoever keeps how accounts
+    /// stand has to keep it too.
     ///
     /// # Errors
-    /// Where it cannot be kept, or the server does not take it.
+    /// Where the server does not take it.
     pub async fn revoke(&self, grants: &Grants, user: &str) -> Result<(), AccountsError> {
-        self.authority.note_revoked(&grants.account, user)?;
+        self.authority.revoke(&grants.account, user);
         let imports = grants.imports();
         self.hand_over(&grants.account, &imports).await?;
         self.pushed.lock().await.insert(grants.account.clone(), imports);
@@ -152,6 +166,10 @@ impl Accounts {
             answer.map_err(|source| AccountsError::Ask { doing, account: account.to_string(), source })?;
         Ok(answer.payload)
     }
+}
+
+fn lookup(public: &str) -> String {
+    format!("$SYS.REQ.ACCOUNT.{public}.CLAIMS.LOOKUP")
 }
 
 fn refused(doing: &'static str, account: &Account, said: &[u8]) -> AccountsError {

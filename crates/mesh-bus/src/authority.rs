@@ -1,17 +1,24 @@
 //! The keys that everything on the bus hangs from: the operator's, and each account's.
 //!
-//! Start at [`Authority::open`]: it makes the keys at the first start and keeps them, one file of mode 0600
-//! each, in a folder. Tokens are not kept: they follow from the keys and from what is granted, and are signed
-//! anew at each start, so that a newer program's grants take effect.
+//! Start at [`Authority::open`]: it makes three keys at the first start (the operator's, the system account's, that of
+//! `BUS`) and keeps them, one file of mode 0600 each, in a folder. The key of any other account follows from the operator's
+//! and from how often that account has ended ([`Standing::epoch`]), so that whoever has the three keys can stand in, and
+//! nothing that was signed for an account of before comes back. Tokens are not kept: they follow from the keys and from
+//! what is granted, and are signed anew at each start, so that a newer program's grants take effect.
+//!
+//! How accounts stand is told to this ([`Authority::set_standing`]) by whoever keeps it.
 //!
 //! What a node's own key is, this never knows: a node makes its user key itself and has its public half
 //! signed ([`Authority::admit`]).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use nkeys::{KeyPair, KeyPairType};
 use thiserror::Error;
 use time::OffsetDateTime;
+use zeroize::Zeroizing;
 
 use crate::account::Account;
 use crate::creds::{Creds, UserKey};
@@ -40,107 +47,122 @@ pub enum AuthorityError {
         /// The file.
         path: PathBuf,
     },
-    /// The list of revoked users cannot be read.
-    #[error("{} is not a list of revoked keys", path.display())]
-    Revoked {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: serde_json::Error,
-    },
+}
+
+/// What is said when all keys have been made: from then on none is made again.
+const MADE: &str = "made";
+
+/// How an account stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How often it has ended. The one of the next epoch is another account, of the same name.
+    pub epoch: u64,
+    /// Its users whose tokens count no more.
+    pub revoked: Vec<Revocation>,
 }
 
 /// The signer of accounts and users.
 pub struct Authority {
-    folder: PathBuf,
     clock: Clock,
     operator: KeyPair,
     system: KeyPair,
     bus: KeyPair,
+    standings: Mutex<BTreeMap<Account, Standing>>,
 }
 
 impl std::fmt::Debug for Authority {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Authority").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("Authority").finish_non_exhaustive()
     }
 }
 
 impl Authority {
-    /// Opens the keys in a folder, and makes those that are not there. Once anybody has an account, one that is gone is not
-    /// made again: all that is on the bus belongs to it.
+    /// Opens the keys in a folder, and makes them where there are none. One that is gone is not made again: all that is on
+    /// the bus belongs to it.
     ///
     /// # Errors
     /// Where the folder or a file cannot be used, or does not hold a key.
     pub fn open(folder: &Path, clock: Clock) -> Result<Self, AuthorityError> {
         keep::folder(folder)?;
-        keep::folder(&folder.join("accounts"))?;
-        let in_use = keep::has_any(&folder.join("accounts"))?;
+        let made = folder.join(MADE);
+        let are_made = keep::is_there(&made)?;
         let key = |name: &str, kind| {
             let path = folder.join(name);
-            match in_use && !keep::is_there(&path)? {
+            match are_made && !keep::is_there(&path)? {
                 true => Err(AuthorityError::Gone { path }),
                 false => open_key(&path, kind),
             }
         };
-        Ok(Self {
-            operator: key("operator.nk", KeyPairType::Operator)?,
-            system: key("system.nk", KeyPairType::Account)?,
-            bus: key("bus.nk", KeyPairType::Account)?,
-            folder: folder.to_owned(),
-            clock,
-        })
+        let operator = key("operator.nk", KeyPairType::Operator)?;
+        let system = key("system.nk", KeyPairType::Account)?;
+        let bus = key("bus.nk", KeyPairType::Account)?;
+        if !are_made {
+            keep::write(&made, "The keys beside this file are not made again.\n")?;
+        }
+        Ok(Self { clock, operator, system, bus, standings: Mutex::default() })
+    }
+
+    /// How an account stands.
+    #[must_use]
+    pub fn standing(&self, account: &Account) -> Standing {
+        self.standings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(account)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Says how an account stands, as it was kept.
+    pub fn set_standing(&self, account: &Account, standing: Standing) {
+        self.standings.lock().unwrap_or_else(PoisonError::into_inner).insert(account.clone(), standing);
     }
 
     fn now(&self) -> i64 {
         (self.clock)().unix_timestamp()
     }
 
-    fn account_key(&self, account: &Account) -> Result<KeyPair, AuthorityError> {
-        open_key(&self.folder.join("accounts").join(format!("{account}.nk")), KeyPairType::Account)
+    fn account_key(&self, account: &Account) -> KeyPair {
+        let operator =
+            Zeroizing::new(self.operator.seed().expect("it was made with its seed, or read from it"));
+        let mut seed = Zeroizing::new([0; 32]);
+        blake3::Hasher::new_derive_key("mesh-bus 2026-01-01 account key v1")
+            .update(operator.as_bytes())
+            // No name of an account holds a zero.
+            .update(account.to_string().as_bytes())
+            .update(&[0])
+            .update(&self.standing(account).epoch.to_be_bytes())
+            .finalize_xof()
+            .fill(&mut *seed);
+        KeyPair::new_from_raw(KeyPairType::Account, *seed).expect("any 32 bytes are a seed")
     }
 
-    /// The public key of an account, made where there is none yet.
-    ///
-    /// # Errors
-    /// Where its file cannot be used.
-    pub fn account(&self, account: &Account) -> Result<String, AuthorityError> {
-        Ok(if account.is_apart() { self.account_key(account)?.public_key() } else { self.bus.public_key() })
+    /// The public key of an account.
+    #[must_use]
+    pub fn account(&self, account: &Account) -> String {
+        if account.is_apart() { self.account_key(account).public_key() } else { self.bus.public_key() }
     }
 
     /// The token of a user's public key, in the account whose name it is: what lets somebody in.
-    ///
-    /// # Errors
-    /// Where the account's key cannot be used.
-    pub fn admit(
-        &self,
-        account: &Account,
-        user: &str,
-        until: Option<OffsetDateTime>,
-    ) -> Result<String, AuthorityError> {
+    #[must_use]
+    pub fn admit(&self, account: &Account, user: &str, until: Option<OffsetDateTime>) -> String {
         let name = account.to_string();
         let until = until.map(OffsetDateTime::unix_timestamp);
-        Ok(match account {
+        match account {
             Account::Seat(seat) => jwt::user(&self.bus, user, &name, self.now(), until, &grants::seat(seat)),
-            _ => jwt::user(
-                &self.account_key(account)?,
-                user,
-                &name,
-                self.now(),
-                until,
-                &Permissions::default(),
-            ),
-        })
+            _ => {
+                let key = self.account_key(account);
+                jwt::user(&key, user, &name, self.now(), until, &Permissions::default())
+            }
+        }
     }
 
     /// What a seat of this process connects with: a key made now, that lives as long as the process.
-    ///
-    /// # Errors
-    /// Where the account's key cannot be used.
-    pub fn creds(&self, account: &Account) -> Result<Creds, AuthorityError> {
+    #[must_use]
+    pub fn creds(&self, account: &Account) -> Creds {
         let key = UserKey::new();
-        let token = self.admit(account, &key.public(), None)?;
-        Ok(Creds::new(account.clone(), token, key))
+        let token = self.admit(account, &key.public(), None);
+        Creds::new(account.clone(), token, key)
     }
 
     /// What a test connects with that sees and sets all that there is.
@@ -167,7 +189,7 @@ impl Authority {
     }
 
     /// The system account, `BUS` and the vault's, each as its public key and its token.
-    pub(crate) fn preloaded(&self) -> Result<[(String, String); 3], AuthorityError> {
+    pub(crate) fn preloaded(&self) -> [(String, String); 3] {
         let unlimited = |jetstream| Limits { payload: -1, connections: -1, jetstream };
         let sign = |key: &KeyPair, name, limits, exports| {
             let claims = AccountClaims { limits, exports, imports: &[], from: "", revoked: &[] };
@@ -175,12 +197,12 @@ impl Authority {
             let token = jwt::account(&self.operator, &public, name, self.now(), &claims);
             (public, token)
         };
-        let vault = self.account_key(&Account::Store("mesh-vault".parse().expect("it is a name")))?;
-        Ok([
+        let vault = self.account_key(&Account::Store("mesh-vault".parse().expect("it is a name")));
+        [
             sign(&self.system, "SYS", unlimited(JetStream::None), &[]),
             sign(&self.bus, "BUS", unlimited(JetStream::Own), grants::EXPORTS),
             sign(&vault, "VAULT", unlimited(JetStream::Own), &[]),
-        ])
+        ]
     }
 
     pub(crate) fn system_account(&self) -> String {
@@ -188,13 +210,9 @@ impl Authority {
     }
 
     /// The token of an account that imports these subjects of `BUS`.
-    pub(crate) fn account_token(
-        &self,
-        account: &Account,
-        imports: &[Import],
-    ) -> Result<(String, String), AuthorityError> {
-        let public = self.account_key(account)?.public_key();
-        let revoked = self.revoked(account)?;
+    pub(crate) fn account_token(&self, account: &Account, imports: &[Import]) -> (String, String) {
+        let public = self.account_key(account).public_key();
+        let Standing { revoked, .. } = self.standing(account);
         let claims = AccountClaims {
             limits: grants::limits(account),
             exports: &[],
@@ -203,36 +221,25 @@ impl Authority {
             revoked: &revoked,
         };
         let token = jwt::account(&self.operator, &public, &account.to_string(), self.now(), &claims);
-        Ok((public, token))
+        (public, token)
     }
 
     pub(crate) fn delete_token(&self, account: &str) -> String {
         jwt::delete(&self.operator, &[account], self.now())
     }
 
-    fn revoked_path(&self, account: &Account) -> PathBuf {
-        self.folder.join("accounts").join(format!("{account}.revoked.json"))
+    /// From now on, what was signed for a user until now counts no more.
+    pub(crate) fn revoke(&self, account: &Account, user: &str) {
+        let mut standing = self.standing(account);
+        standing.revoked.retain(|(key, _)| key != user);
+        standing.revoked.push((user.to_owned(), self.now()));
+        self.set_standing(account, standing);
     }
 
-    fn revoked(&self, account: &Account) -> Result<Vec<Revocation>, AuthorityError> {
-        let path = self.revoked_path(account);
-        let Some(text) = keep::read(&path)? else { return Ok(Vec::new()) };
-        serde_json::from_str(&text).map_err(|source| AuthorityError::Revoked { path, source })
-    }
-
-    /// Remembers that a user's tokens, as many as were signed until now, count no more.
-    pub(crate) fn note_revoked(&self, account: &Account, user: &str) -> Result<(), AuthorityError> {
-        let mut revoked = self.revoked(account)?;
-        revoked.retain(|(key, _)| key != user);
-        revoked.push((user.to_owned(), self.now()));
-        let text = serde_json::to_string(&revoked).expect("texts and numbers are JSON");
-        Ok(keep::write(&self.revoked_path(account), &text)?)
-    }
-
-    /// Forgets an account's key, so that nothing signed by it can come back.
-    pub(crate) fn forget(&self, account: &Account) -> Result<(), AuthorityError> {
-        keep::remove(&self.folder.join("accounts").join(format!("{account}.nk")))?;
-        Ok(keep::remove(&self.revoked_path(account))?)
+    /// The account has ended; the next one of its name is another.
+    pub(crate) fn end(&self, account: &Account) {
+        let epoch = self.standing(account).epoch + 1;
+        self.set_standing(account, Standing { epoch, revoked: Vec::new() });
     }
 }
 

@@ -79,6 +79,8 @@ buckets! {
     plan = "mesh-controller_plan", 16 MiB, ASeat;
     /// The contents of files: `<digest>.<part>`.
     files = "mesh-controller_files", 4096 MiB, ASeat;
+    /// Who has joined, and who may: `node.<node>`, `operator.<operator>`, `invited.<account>`. The controller's alone.
+    roster = "mesh-controller_roster", 64 MiB, ASeat;
     /// Which credentials there are, never what they say: `<node>.<module>.<entry>`.
     credentials = "mesh-vault_credentials", 256 MiB, ASeat;
     /// Who holds which seat: `<seat>`.

@@ -17,11 +17,14 @@ use thiserror::Error;
 use tokio::sync::{broadcast, watch};
 
 use crate::account::{Account, Usage};
+use crate::address::{Address, AddressError};
 use crate::creds::Creds;
 use crate::grants;
 
 /// How long an answer is waited for.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a server may take to let us in.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest pause between two attempts to connect.
 const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 /// Where the JetStream API of `BUS` is found by an account that imports it.
@@ -42,16 +45,29 @@ pub enum FirstTry {
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The server cannot be reached, or does not know us.
-    #[error("cannot connect to the bus at {url} as `{account}`")]
+    #[error("cannot connect to the bus at {at} as `{account}`")]
     Connect {
         /// Where.
-        url: String,
+        at: String,
         /// As whom.
         account: String,
         /// Why not.
         #[source]
         source: async_nats::ConnectError,
     },
+    /// The address is none.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+}
+
+impl ConnectError {
+    /// Whether the server is there, and does not know us or will not have us.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        use async_nats::ConnectErrorKind as Kind;
+        let Self::Connect { source, .. } = self else { return false };
+        matches!(source.kind(), Kind::AuthorizationViolation | Kind::Authentication)
+    }
 }
 
 /// Why a question got no answer.
@@ -116,23 +132,27 @@ impl Bus {
     ///
     /// # Errors
     /// Where the server cannot be reached ([`FirstTry::Fails`]), or the address is none.
-    pub async fn connect(url: &str, creds: &Creds, first: FirstTry) -> Result<Self, ConnectError> {
+    pub async fn connect(
+        at: impl Into<Address>,
+        creds: &Creds,
+        first: FirstTry,
+    ) -> Result<Self, ConnectError> {
+        let at = at.into();
         let account = creds.account().clone();
         let (refusals, _) = broadcast::channel(64);
         let (connected, connections) = watch::channel(0);
+        let options = options(&at, creds.token(), creds.key(), &account.to_string());
         let options = match first {
-            FirstTry::Fails => options(creds.token(), creds.key(), &account.to_string()),
-            FirstTry::IsRepeated => {
-                options(creds.token(), creds.key(), &account.to_string()).retry_on_initial_connect()
-            }
+            FirstTry::Fails => options,
+            FirstTry::IsRepeated => options.retry_on_initial_connect(),
         };
         let (name, tell) = (account.to_string(), refusals.clone());
         let options = options.custom_inbox_prefix(inbox(&account)).event_callback(move |event| {
             note(&event, &name, &tell, &connected);
             std::future::ready(())
         });
-        let client = options.connect(url).await.map_err(|source| ConnectError::Connect {
-            url: url.to_owned(),
+        let client = options.connect(at.servers()?).await.map_err(|source| ConnectError::Connect {
+            at: at.to_string(),
             account: account.to_string(),
             source,
         })?;
@@ -255,18 +275,24 @@ fn failed(error: &async_nats::RequestError, subject: &str, account: String) -> R
 }
 
 /// What every connection has in common.
-pub(crate) fn options(token: &str, key: &crate::creds::UserKey, name: &str) -> ConnectOptions {
+pub(crate) fn options(at: &Address, token: &str, key: &crate::creds::UserKey, name: &str) -> ConnectOptions {
     let key = key.clone();
-    ConnectOptions::with_jwt(token.to_owned(), move |nonce| {
+    let options = ConnectOptions::with_jwt(token.to_owned(), move |nonce| {
         let key = key.clone();
         async move { key.sign(&nonce).map_err(async_nats::AuthError::new) }
     })
     .name(name)
-    .connection_timeout(Duration::from_secs(2))
+    .connection_timeout(CONNECT_TIMEOUT)
     .request_timeout(Some(REQUEST_TIMEOUT))
     .ping_interval(Duration::from_secs(20))
     .max_reconnects(None)
-    .reconnect_delay_callback(reconnect_delay)
+    // We know all servers, by the names that stand in their certificates.
+    .ignore_discovered_servers()
+    .reconnect_delay_callback(reconnect_delay);
+    match &at.ca {
+        Some(ca) => options.require_tls(true).add_root_certificates(ca.clone()),
+        None => options,
+    }
 }
 
 /// Short at first, at most [`RECONNECT_DELAY`], and never the same for all, so that a server that is back is

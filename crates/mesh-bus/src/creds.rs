@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use data_encoding::BASE64URL_NOPAD;
 use nkeys::KeyPair;
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -52,9 +53,30 @@ impl UserKey {
         self.pair().public_key()
     }
 
+    /// Its signature of something, as a text.
+    #[must_use]
+    pub fn prove(&self, what: &str) -> String {
+        BASE64URL_NOPAD.encode(&self.pair().sign(what.as_bytes()).expect("it holds its seed"))
+    }
+
     pub(crate) fn sign(&self, nonce: &[u8]) -> Result<Vec<u8>, nkeys::error::Error> {
         self.pair().sign(nonce)
     }
+}
+
+/// Whether the key of this public half (`U…`) has proved something.
+#[must_use]
+pub fn has_proved(public: &str, what: &str, proof: &str) -> bool {
+    let signature = BASE64URL_NOPAD.decode(proof.as_bytes()).ok();
+    let key = is_user(public).then(|| KeyPair::from_public_key(public).ok()).flatten();
+    key.zip(signature).is_some_and(|(key, signature)| key.verify(what.as_bytes(), &signature).is_ok())
+}
+
+/// Whether a text is the public half of a user's key.
+#[must_use]
+pub fn is_user(public: &str) -> bool {
+    let key = KeyPair::from_public_key(public);
+    key.is_ok_and(|key| key.key_pair_type() == nkeys::KeyPairType::User)
 }
 
 impl Default for UserKey {
@@ -113,8 +135,15 @@ impl Creds {
         &self.account
     }
 
-    pub(crate) fn token(&self) -> &str {
+    /// The token of the key.
+    #[must_use]
+    pub fn token(&self) -> &str {
         &self.token
+    }
+
+    /// Whom the token was signed for, by its own word: the server is who verifies it.
+    pub(crate) fn says_who(&self) -> Option<Account> {
+        name_in(&self.token)?.parse().ok()
     }
 
     /// The key that proves it.
@@ -154,7 +183,7 @@ fn between<'a>(text: &'a str, what: &str) -> Option<&'a str> {
 /// The name in a token, unverified: the server is who verifies it.
 fn name_in(token: &str) -> Option<String> {
     let claims = token.split('.').nth(1)?;
-    let claims = data_encoding::BASE64URL_NOPAD.decode(claims.as_bytes()).ok()?;
+    let claims = BASE64URL_NOPAD.decode(claims.as_bytes()).ok()?;
     let claims: serde_json::Value = serde_json::from_slice(&claims).ok()?;
     Some(claims.get("name")?.as_str()?.to_owned())
 }

@@ -7,6 +7,7 @@
 
 use mesh_model::key::ModuleKey;
 use mesh_model::name::{NodeName, OperatorName};
+use mesh_model::wire::Invitee;
 
 use crate::account::Account;
 use crate::jwt::Import;
@@ -47,6 +48,12 @@ impl Grants {
     #[must_use]
     pub fn of_operator(name: &OperatorName, reach: &OperatorReach) -> Self {
         Self { account: Account::Operator(name.clone()), rights: rights::operator(reach) }
+    }
+
+    /// Those of somebody who is invited: to ask to join, as whom the invitation names.
+    #[must_use]
+    pub fn of_invited(invitee: &Invitee) -> Self {
+        Self { account: Account::Invited(invitee.clone()), rights: rights::invited() }
     }
 
     /// What they come to on the wire.

@@ -38,12 +38,6 @@ pub(crate) fn folder(path: &Path) -> Result<(), KeepError> {
         .map_err(failed("make the folder", path))
 }
 
-/// Whether a folder holds anything; what is only half-written counts for nothing.
-pub(crate) fn has_any(path: &Path) -> Result<bool, KeepError> {
-    let entries = fs::read_dir(path).map_err(failed("list", path))?;
-    Ok(entries.flatten().any(|entry| !entry.file_name().to_string_lossy().starts_with('.')))
-}
-
 /// Whether there is such a file.
 pub(crate) fn is_there(path: &Path) -> Result<bool, KeepError> {
     path.try_exists().map_err(failed("look at", path))
@@ -76,12 +70,4 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&beside, path)?;
     File::open(parent)?.sync_all()
-}
-
-/// Removes a file, where it is there.
-pub(crate) fn remove(path: &Path) -> Result<(), KeepError> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(e)),
-        _ => Ok(()),
-    }
 }

@@ -1,7 +1,8 @@
 //! The nats-server beside us: found, configured, started, and started again when it dies.
 //!
-//! Start at [`find`], then [`Server::start`]. It listens on the loopback alone; its port is picked once and
-//! kept, so that who knows the address keeps knowing it. What it stores is synced before it answers.
+//! Start at [`find`], then [`Server::start`]. It listens on the loopback alone, in the open, its port picked once
+//! and kept, so that who knows the address keeps knowing it; or where other machines reach it, by TLS
+//! ([`Listen`]). What it stores is synced before it answers.
 //!
 //! It must end with us. It is killed when dropped; where we may be killed ourselves, the caller hands a
 //! [`ServerConfig::launcher`] that sees to it: a hidden command of its own program that does nothing but
@@ -9,16 +10,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::authority::{Authority, AuthorityError};
+use crate::address::{self, Address};
+use crate::authority::Authority;
 use crate::keep::{self, KeepError};
 
 mod config;
@@ -86,11 +90,72 @@ pub struct ServerConfig {
     pub program: PathBuf,
     /// The folder for its configuration, its store and its log; made where it is not there.
     pub folder: PathBuf,
-    /// The port, where it is not to be picked.
-    pub port: Option<u16>,
+    /// Where it listens.
+    pub listen: Listen,
     /// The command that becomes the server: our process id and the server's command line are put after it,
     /// for [`launch`]. Where it is empty, the server outlives us when we are killed.
     pub launcher: Vec<OsString>,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone)]
+pub enum Listen {
+    /// On the loopback alone, in the open.
+    Loopback {
+        /// The port, where it is not to be picked.
+        port: Option<u16>,
+    },
+    /// Where others reach it, by TLS alone.
+    Tls(TlsListen),
+}
+
+/// How a server listens where others reach it.
+#[derive(Debug, Clone)]
+pub struct TlsListen {
+    /// The address of this machine, or `0.0.0.0` and `::` for all of them.
+    pub host: IpAddr,
+    /// The port.
+    pub port: u16,
+    /// The file with its certificate and its key.
+    pub certificate: PathBuf,
+    /// The file with the authority's certificate.
+    pub ca: PathBuf,
+}
+
+impl Listen {
+    fn host(&self) -> IpAddr {
+        match self {
+            Self::Loopback { .. } => Ipv4Addr::LOCALHOST.into(),
+            Self::Tls(tls) => tls.host,
+        }
+    }
+
+    /// Where it is reached from this machine.
+    fn reach(&self) -> IpAddr {
+        match self.host() {
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+            host => host,
+        }
+    }
+
+    /// The port that was asked for.
+    fn port(&self) -> Option<u16> {
+        match self {
+            Self::Loopback { port } => *port,
+            Self::Tls(tls) => Some(tls.port),
+        }
+    }
+
+    fn address(&self, port: u16) -> Address {
+        let host = self.reach();
+        match self {
+            Self::Loopback { .. } => Address::open(format!("nats://{host}:{port}")),
+            Self::Tls(tls) => {
+                Address { urls: vec![address::url(&host.to_string(), port)], ca: Some(tls.ca.clone()) }
+            }
+        }
+    }
 }
 
 /// Why the server does not run.
@@ -99,9 +164,6 @@ pub enum ServerError {
     /// A file could not be used.
     #[error(transparent)]
     Keep(#[from] KeepError),
-    /// A key cannot be used.
-    #[error(transparent)]
-    Authority(#[from] AuthorityError),
     /// The program could not be run.
     #[error("cannot run {}", program.display())]
     Run {
@@ -136,7 +198,7 @@ pub enum ServerError {
 /// A nats-server that is kept running.
 #[derive(Debug)]
 pub struct Server {
-    url: String,
+    address: Address,
     pid: watch::Receiver<Option<u32>>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -153,17 +215,30 @@ impl Server {
         let port = config::port(&config).await?;
         let (child, port) = process::start(&config, port).await?;
         config::keep_port(&config.folder, port)?;
+        let address = config.listen.address(port);
         let (tell, pid) = watch::channel(child.id());
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         tasks.spawn(supervise(config, port, child, tell, stop.clone()));
-        Ok(Self { url: format!("nats://127.0.0.1:{port}"), pid, stop, tasks })
+        Ok(Self { address, pid, stop, tasks })
     }
 
-    /// Where it listens; the same for as long as its folder is kept.
+    /// Where it is reached from this machine; the same for as long as its folder is kept.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The one URL of that.
     #[must_use]
     pub fn url(&self) -> &str {
-        &self.url
+        &self.address.urls[0]
+    }
+
+    /// What has it read its certificate again.
+    #[must_use]
+    pub fn reload(&self) -> Reload {
+        Reload { pid: self.pid.clone() }
     }
 
     /// The process that runs it now; `None` while it is down.
@@ -179,6 +254,25 @@ impl Server {
             if let Err(error) = ended {
                 tracing::error!(%error, "the task that keeps nats-server running failed");
             }
+        }
+    }
+}
+
+/// Has a server read its certificate again.
+#[derive(Debug, Clone)]
+pub struct Reload {
+    pid: watch::Receiver<Option<u32>>,
+}
+
+impl Reload {
+    /// Now. Connections stay.
+    pub fn now(&self) {
+        let pid = self.pid.borrow().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        // One that is down reads it when it starts.
+        if let Some(pid) = pid
+            && let Err(error) = kill_process(pid, Signal::HUP)
+        {
+            tracing::warn!(%error, "nats-server could not be told to read its certificate again");
         }
     }
 }

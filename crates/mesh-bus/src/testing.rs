@@ -19,7 +19,7 @@ use crate::authority::Authority;
 use crate::bucket::{self, Bucket};
 use crate::client::{self, FirstTry};
 use crate::grants::{Grants, ModuleReach, NodeReach, OperatorReach};
-use crate::server::{self, Places, Server, ServerConfig};
+use crate::server::{self, Listen, Places, Server, ServerConfig};
 
 /// The nats-server that tests run.
 #[must_use]
@@ -55,7 +55,7 @@ impl Bus {
         let config = ServerConfig {
             program: nats_server(),
             folder: folder.path().join("bus"),
-            port: None,
+            listen: Listen::Loopback { port: None },
             launcher: Vec::new(),
         };
         let server = Server::start(config, &authority).await.expect("a server in an empty folder");
@@ -136,7 +136,7 @@ impl Bus {
 
     /// A connection as an account that the server has.
     pub async fn connect(&self, account: &Account) -> client::Bus {
-        let creds = self.authority.creds(account).expect("the account has a key");
+        let creds = self.authority.creds(account);
         client::Bus::connect(self.url(), &creds, FirstTry::Fails).await.expect("the server lets us in")
     }
 

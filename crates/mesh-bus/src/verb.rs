@@ -81,6 +81,8 @@ enum Askers {
     Nodes,
     /// Those of operators, and of seats.
     Operators,
+    /// Those of whoever is invited to join.
+    Invited,
 }
 
 impl Askers {
@@ -89,6 +91,7 @@ impl Askers {
             Account::Node(_) => self == Self::Nodes,
             Account::Operator(_) | Account::Seat(_) => self == Self::Operators,
             Account::Module(_) | Account::Store(_) => false,
+            Account::Invited(_) => self == Self::Invited,
         }
     }
 }
@@ -169,8 +172,8 @@ impl Service {
         Ok(Self { held: Some(tenure.clone()), ..service })
     }
 
-    /// Answers a verb from now on: one that ends in `.*` to nodes, which each name themselves there; any other to
-    /// operators. Both are granted by name, in [`crate::grants`].
+    /// Answers a verb from now on: one that ends in `.*` to nodes, which each name themselves there; one that ends in
+    /// `.invited=*` to whoever is invited; any other to operators. All are granted by name, in [`crate::grants`].
     ///
     /// # Errors
     /// Where the bus cannot be subscribed to.
@@ -180,9 +183,10 @@ impl Service {
         R: Future<Output = Result<A, VerbError>> + Send + 'static,
         A: Serialize + Send + 'static,
     {
-        let (verb, askers) = match subject.strip_suffix(".*") {
-            Some(verb) => (verb, Askers::Nodes),
-            None => (subject, Askers::Operators),
+        let (verb, askers) = match (subject.strip_suffix(".*"), subject.strip_suffix(".invited=*")) {
+            (Some(verb), _) => (verb, Askers::Nodes),
+            (_, Some(verb)) => (verb, Askers::Invited),
+            _ => (subject, Askers::Operators),
         };
         let endpoint = self.service.endpoint_builder().name(verb.replace('.', "-"));
         let endpoint = endpoint.add(format!("{verb}.*")).await;
@@ -372,8 +376,8 @@ pub async fn ask_within<T: DeserializeOwned>(
         |why: serde_json::Error| AskError::Unreadable { verb: verb.to_owned(), why: why.to_string() };
     let body = serde_json::to_vec(body).map_err(unreadable)?;
     let subject = match bus.account() {
-        // Nobody adds it for a user of `BUS`.
-        seat @ Account::Seat(_) => format!("{verb}.{seat}"),
+        // Nobody adds it for a user of `BUS`, or for who is not in yet.
+        account @ (Account::Seat(_) | Account::Invited(_)) => format!("{verb}.{account}"),
         Account::Node(_) | Account::Module(_) | Account::Operator(_) | Account::Store(_) => verb.to_owned(),
     };
     let answer = bus.request_within(patience, subject, None, body.into()).await;

@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    apply, check, completions, explain, graph, logs, modules, new, plan, provisioning, schema, secret, status,
+    apply, check, completions, explain, graph, logs, modules, new, node, plan, provisioning, schema, secret,
+    server, status,
 };
 use crate::up;
 
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Collect(provisioning::Narrowed),
     /// Show which domain answers which kind of placeholder
     Registry(provisioning::Narrowed),
+    Server(server::ServerArgs),
+    Node(node::NodeArgs),
     /// List, supply or reveal secrets
     Secret(secret::SecretArgs),
     /// Show what services said

@@ -2,8 +2,9 @@
 //!
 //! Each command is a file of [`commands`]. What they share, in reading order: [`arguments`] (which commands there are),
 //! [`screen`] and [`table`] (where words go, and how they stand), [`exit`] (how a command ends), [`reach`] (where the bus
-//! is), [`planning`] and [`upload`] (a description, planned and handed over), [`escrow`] (who could open what), [`provisioning`], [`look`] and [`status`] (how
-//! the mesh stands), [`wait`] and [`progress`] (until it stands well).
+//! is), [`planning`] and [`upload`] (a description, planned and handed over), [`escrow`] (who could open what),
+//! [`provisioning`], [`look`] and [`status`] (how the mesh stands), [`wait`] and [`progress`] (until it stands well). What runs
+//! long: [`process`] (what such commands share), [`plane`] (the control plane), [`machine`] (a node); [`up`] is both in one.
 
 mod age;
 mod arguments;
@@ -11,7 +12,10 @@ mod commands;
 mod escrow;
 mod exit;
 mod look;
+mod machine;
+mod plane;
 mod planning;
+mod process;
 mod progress;
 mod provisioning;
 mod reach;
@@ -62,19 +66,21 @@ fn beside() -> Option<ExitCode> {
     }
 }
 
-/// What `mesh up` hands on to what it starts.
+/// What long-running commands hand on to what they start.
 #[expect(clippy::disallowed_methods, reason = "this is the edge that reads the environment once")]
-fn surroundings() -> Result<up::Surroundings, Failure> {
+fn surroundings() -> Result<process::Surroundings, Failure> {
     let program = std::env::current_exe().map_err(Failure::new)?;
     let time_zone = std::env::var("TZ").ok();
     let log = std::env::var("MESH_LOG").unwrap_or_default();
     let nats_server = std::env::var_os("MESH_NATS_SERVER").filter(|path| !path.is_empty()).map(Into::into);
-    Ok(up::Surroundings { program, nats_server, path: std::env::var_os("PATH"), time_zone, log })
+    Ok(process::Surroundings { program, nats_server, path: std::env::var_os("PATH"), time_zone, log })
 }
 
 async fn run(command: Command, screen: &Screen) -> Result<Exit, Failure> {
     match command {
         Command::Up(args) => up::run(args, *screen, surroundings()?).await,
+        Command::Server(args) => commands::server::run(args, *screen, surroundings()?).await,
+        Command::Node(args) => commands::node::run(args, screen, surroundings()?).await,
         Command::Down(args) => up::down(args, *screen).await,
         Command::Check(args) => commands::check::run(args, screen),
         Command::Plan(args) => commands::plan::run(args, screen).await,

@@ -1,6 +1,6 @@
 //! How a command finds the bus: by the state folder of what runs here, or by an address and a credentials file.
 //!
-//! `mesh up` leaves [`BusFile`] in its state folder for those who come after. Whatever goes wrong here comes to exit code 3,
+//! `mesh up` and `mesh server` leave [`BusFile`] in their state folder for those who come after. Whatever goes wrong here comes to exit code 3,
 //! with the folder and the way out.
 
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mesh_bus::client::ConnectError;
 use mesh_bus::creds::CredsError;
-use mesh_bus::{Bus, Creds, FirstTry};
+use mesh_bus::{Address, Bus, Creds, FirstTry};
 use mesh_model::wire::V1;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -32,15 +32,22 @@ pub(crate) struct BusArgs {
     /// The credentials file to sign in with there
     #[arg(long, value_name = "FILE", requires = "bus", help_heading = "The bus")]
     creds: Option<PathBuf>,
+    /// The certificate of the mesh's authority, by which that bus is known
+    #[arg(long, value_name = "FILE", requires = "bus", help_heading = "The bus")]
+    ca: Option<PathBuf>,
 }
 
-/// What `mesh up` leaves in its state folder, in a file of mode 0600: where its bus is, and who may use it.
+/// What `mesh up` and `mesh server` leave in their state folder, in a file of mode 0600: where its bus is, and who may use it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BusFile {
     /// The version of this shape.
     pub(crate) v: V1,
-    /// The bus's address.
-    pub(crate) url: String,
+    /// Where it is.
+    pub(crate) urls: Vec<String>,
+    /// The file with the certificate of the mesh's authority; a relative path begins at the state folder. None for a bus
+    /// on the loopback alone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) ca: Option<PathBuf>,
     /// The operator's credentials file; a relative path begins at the state folder.
     pub(crate) creds: PathBuf,
 }
@@ -65,8 +72,8 @@ pub(crate) enum ReachError {
     Creds { path: PathBuf, source: CredsError },
     #[error("what ran in {} is not there any more", state.display())]
     Gone { state: PathBuf, source: ConnectError },
-    #[error("the bus at {url} is not there, or does not let us in")]
-    Elsewhere { url: String, source: ConnectError },
+    #[error("the bus at {at} is not there, or does not let us in")]
+    Elsewhere { at: Address, source: ConnectError },
 }
 
 impl From<ReachError> for Failure {
@@ -104,33 +111,33 @@ impl BusArgs {
     }
 
     /// Where the bus is.
-    pub(crate) fn url(&self, dir: &Path) -> Result<String, ReachError> {
+    pub(crate) fn address(&self, dir: &Path) -> Result<Address, ReachError> {
         match &self.bus {
-            Some(url) => Ok(url.clone()),
-            None => Ok(bus_file(&self.state(dir))?.url),
+            Some(url) => Ok(Address { urls: vec![url.clone()], ca: self.ca.clone() }),
+            None => Ok(bus_file(&self.state(dir))?.1),
         }
     }
 
     /// Connects as an operator.
     pub(crate) async fn connect(&self, dir: &Path) -> Result<Bus, ReachError> {
-        if let (Some(url), Some(creds)) = (&self.bus, &self.creds) {
-            return connect_elsewhere(url, creds).await;
+        if let Some(creds) = &self.creds {
+            return connect_elsewhere(self.address(dir)?, creds).await;
         }
         let state = self.state(dir);
-        let file = bus_file(&state)?;
-        let creds = read_creds(&state.join(&file.creds))?;
-        let connected = Bus::connect(&file.url, &creds, FirstTry::Fails).await;
+        let (creds, at) = bus_file(&state)?;
+        let connected = Bus::connect(&at, &read_creds(&creds)?, FirstTry::Fails).await;
         connected.map_err(|source| ReachError::Gone { state, source })
     }
 }
 
 /// Connects to a bus by its address, as whom a credentials file says.
-pub(crate) async fn connect_elsewhere(url: &str, creds: &Path) -> Result<Bus, ReachError> {
-    let connected = Bus::connect(url, &read_creds(creds)?, FirstTry::Fails).await;
-    connected.map_err(|source| ReachError::Elsewhere { url: url.to_owned(), source })
+pub(crate) async fn connect_elsewhere(at: Address, creds: &Path) -> Result<Bus, ReachError> {
+    let connected = Bus::connect(&at, &read_creds(creds)?, FirstTry::Fails).await;
+    connected.map_err(|source| ReachError::Elsewhere { at, source })
 }
 
-fn bus_file(state: &Path) -> Result<BusFile, ReachError> {
+/// The credentials file of a state folder's operator, and where the bus is.
+fn bus_file(state: &Path) -> Result<(PathBuf, Address), ReachError> {
     let path = BusFile::path(state);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -139,7 +146,9 @@ fn bus_file(state: &Path) -> Result<BusFile, ReachError> {
         }
         Err(source) => return Err(ReachError::Read { path, source }),
     };
-    serde_json::from_str(&text).map_err(|source| ReachError::Shape { path, source })
+    let read = serde_json::from_str(&text).map_err(|source| ReachError::Shape { path, source });
+    let BusFile { urls, ca, creds, .. } = read?;
+    Ok((state.join(creds), Address { urls, ca: ca.map(|ca| state.join(ca)) }))
 }
 
 fn read_creds(path: &Path) -> Result<Creds, ReachError> {

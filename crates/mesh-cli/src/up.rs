@@ -6,14 +6,7 @@
 
 mod detach;
 mod down;
-mod folder;
-mod local;
-mod nodes;
-mod plane;
-mod tasks;
 
-use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -24,37 +17,15 @@ use tokio::time::Instant;
 
 use crate::commands::hand_over;
 use crate::exit::{Exit, Failure};
+use crate::machine::Machine;
+use crate::machine::enrolled::Nodes;
+use crate::plane::{self, Plane, PlaneConfig};
 use crate::planning::Read;
+use crate::process::{Ended, Folder, Surroundings, Tasks, local, told_to_stop};
 use crate::screen::{Screen, Tone};
 use crate::wait::{Waited, until_settled};
-use folder::Folder;
-use nodes::Nodes;
-use plane::{Plane, PlaneConfig};
-use tasks::{Ended, Tasks};
 
 pub(crate) use down::{DownArgs, run as down};
-
-/// The way out where a file of the state folder is damaged or gone.
-const PUT_BACK: &str = "put the file back from a copy of the state folder, or begin with an empty --state";
-
-/// A file of the state folder that cannot be used, with the way out.
-fn state_fault(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    let mut hint = PUT_BACK;
-    while let Some(error) = cause {
-        match error.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
-            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-                hint = "make room on that disk, and start again: nothing is lost";
-            }
-            Some(ErrorKind::PermissionDenied) => {
-                hint = "it belongs to another user: start as that user, or name another folder by --state";
-            }
-            _ => {}
-        }
-        cause = error.source();
-    }
-    Failure::new(error).hint(hint)
-}
 
 /// Run everything on this machine
 ///
@@ -88,21 +59,6 @@ impl UpArgs {
     }
 }
 
-/// What the process was given by whoever started it.
-#[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
-    /// This program.
-    pub(crate) program: PathBuf,
-    /// Its `MESH_NATS_SERVER`, where that says anything.
-    pub(crate) nats_server: Option<PathBuf>,
-    /// Its `PATH`.
-    pub(crate) path: Option<OsString>,
-    /// Its `TZ`.
-    pub(crate) time_zone: Option<String>,
-    /// What goes to the log: its `MESH_LOG`, or what usually does.
-    pub(crate) log: String,
-}
-
 /// Brings everything up, and stays until it is told to stop.
 pub(crate) async fn run(args: UpArgs, screen: Screen, around: Surroundings) -> Result<Exit, Failure> {
     if args.detach {
@@ -114,6 +70,7 @@ pub(crate) async fn run(args: UpArgs, screen: Screen, around: Surroundings) -> R
     let begun = Instant::now();
     let description = Read::of(&args.dir, &screen)?;
     let folder = Folder::make(&args.state())?;
+    folder.ignore_in_git()?;
     let _held = folder.take()?;
     folder.keep_log(&around.log)?;
     let (here, elsewhere) = split(&description);
@@ -126,13 +83,14 @@ pub(crate) async fn run(args: UpArgs, screen: Screen, around: Surroundings) -> R
         catalog: &description.catalog,
         node,
         folder: &folder,
+        reach: plane::Reach::Loopback,
+        parts: plane::Part::all(),
         nats_server: args.nats_server.clone().or_else(|| around.nats_server.clone()),
-        path: around.path.clone(),
-        program: &around.program,
+        around: &around,
     };
     let plane = Plane::start(config, &seats).await?;
-    let shared =
-        Nodes { mesh, state: folder.path(), program: &around.program, time_zone: around.time_zone.clone() };
+    let machine = Machine { program: around.program.clone(), time_zone: around.time_zone.clone() };
+    let shared = Nodes { mesh, state: folder.path(), machine };
     let up = Up { screen, description: &description, folder: &folder, plane: &plane, begun };
     let outcome = up.until_told(&here, &elsewhere, &shared, &nodes, ended).await;
     screen.say("stopping: services first, then the bus");
@@ -209,9 +167,10 @@ impl Up<'_> {
 
     async fn hand_over(&self) -> Result<(), Failure> {
         let operator = &self.plane.operator;
-        let bus = Bus::connect(self.plane.url(), operator, FirstTry::Fails).await.map_err(Failure::new)?;
+        let bus =
+            Bus::connect(self.plane.address(), operator, FirstTry::Fails).await.map_err(Failure::new)?;
         hand_over::apply(&bus, self.description, &self.screen).await?;
-        self.folder.announce(self.plane.url(), operator)?;
+        self.folder.announce(self.plane.address(), operator)?;
         if let Waited::Settled(status) = until_settled(&bus, &self.screen, None).await? {
             let seconds = self.begun.elapsed().as_secs_f64();
             self.screen.print(status.table(&self.screen))?;
@@ -220,18 +179,6 @@ impl Up<'_> {
         }
         Ok(())
     }
-}
-
-/// Waits for Ctrl-C, or for SIGTERM.
-async fn told_to_stop() -> Result<Exit, Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::new)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::new)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(Exit::Done)
 }
 
 /// The absolute form of a path, for a process that runs elsewhere.

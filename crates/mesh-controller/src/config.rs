@@ -9,7 +9,7 @@ use mesh_model::name::NodeName;
 use mesh_plan::Catalog;
 
 use crate::mirror::{PATIENCE, PERIOD};
-use crate::roster::Roster;
+use crate::roster::{Entrance, Roster};
 
 /// What the service is started with.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub struct Config {
     pub bus: Bus,
     /// Who has joined: the one roster of this control plane, which lets nodes and operators in.
     pub roster: Arc<Roster>,
+    /// What somebody who joins is told; none where nobody can, the bus being on the loopback alone.
+    pub entrance: Option<Entrance>,
     /// The modules that ship with mesh.
     pub catalog: Catalog,
     /// The node that it runs on, which takes the seat.
@@ -33,10 +35,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// With the usual periods: a lease of three seconds, a look each half minute, and as long for who is gone.
+    /// With the usual periods: a lease of three seconds, a look each half minute, and as long for who is gone. Nobody can
+    /// join.
     #[must_use]
     pub fn new(bus: Bus, roster: Arc<Roster>, catalog: Catalog, node: NodeName, clock: Clock) -> Self {
         let lease = Duration::from_secs(3);
-        Self { bus, roster, catalog, node, lease, period: PERIOD, patience: PATIENCE, clock }
+        Self { bus, roster, entrance: None, catalog, node, lease, period: PERIOD, patience: PATIENCE, clock }
     }
 }

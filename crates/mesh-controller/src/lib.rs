@@ -13,7 +13,6 @@ pub mod departures;
 pub mod desired;
 #[cfg(test)]
 mod fixture;
-mod keep;
 pub mod mirror;
 pub mod observed;
 pub mod planning;
@@ -25,5 +24,5 @@ mod verbs;
 pub mod world;
 
 pub use config::Config;
-pub use roster::Roster;
+pub use roster::{Entrance, Roster};
 pub use service::run;

@@ -1,48 +1,52 @@
 //! Who has joined: nodes and operators, what nodes tell of their machines, and what each account may do at the moment.
 //!
-//! Start at [`Roster::open`]. Kept in the controller's folder, one file each. An account must exist before anybody can sign in to it,
-//! so the first [`Roster::admit_node`] hands it to the server, with the grants of a node that runs nothing. After that the
-//! mirror alone gives grants: at a start the server has those of before, and letting in again takes nothing away.
+//! Start at [`Roster::open`]; how somebody comes to be in it is in `roster/join.rs`. Kept in a bucket that is the
+//! controller's alone, an entry each, written by compare-and-set: whoever takes the seat reads it anew ([`Roster::load`]).
+//! An account must exist before anybody can sign in to it, so whoever is let in is handed to the server with the least that
+//! one of them may, where the server does not have the account yet. After that the mirror alone gives grants.
+//!
+//! An account that ends leaves an entry that says how often it has: so nothing that was signed before ever counts again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
-use mesh_bus::Account;
 use mesh_bus::accounts::{Accounts, AccountsError};
-use mesh_bus::authority::{Authority, AuthorityError, Clock};
+use mesh_bus::authority::{Authority, Clock, Standing};
 use mesh_bus::grants::{Grants, NodeReach, OperatorReach, Right};
+use mesh_bus::kv::KvError;
+use mesh_bus::mirror::MirrorError;
+use mesh_bus::seat::Tenure;
+use mesh_bus::{Account, Bus};
 use mesh_model::name::{NodeName, OperatorName};
-use mesh_model::wire::{NodeFacts, Timestamp, V1};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use mesh_model::wire::{Invitee, NodeFacts, Timestamp};
 use thiserror::Error;
 use time::OffsetDateTime;
 use tokio::sync::{Mutex, watch};
 
-use crate::keep;
+mod join;
+mod record;
+mod shelf;
+
+pub use join::{Entrance, JoinError};
+pub use record::Node;
+
+use record::{Invited, Operator};
+use shelf::{Key, Shelf};
 
 /// Why somebody could not be let in, or is not known.
 #[derive(Debug, Error)]
 pub enum RosterError {
-    /// A file could not be used.
-    #[error("cannot {doing} {}", path.display())]
-    Keep {
-        /// What was being done.
-        doing: &'static str,
-        /// To which path.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: std::io::Error,
-    },
-    /// A file does not say what it should.
-    #[error("{} is not what the controller wrote", path.display())]
+    /// The roster could not be read.
+    #[error("cannot read who has joined")]
+    Read(#[from] MirrorError),
+    /// An entry could not be written.
+    #[error("cannot keep who has joined")]
+    Write(#[from] KvError),
+    /// An entry does not say what it should.
+    #[error("{key} of the roster is not what the controller wrote")]
     Shape {
-        /// The file.
-        path: PathBuf,
+        /// The entry.
+        key: String,
         /// Why not.
         #[source]
         source: serde_json::Error,
@@ -53,46 +57,23 @@ pub enum RosterError {
         /// Who.
         account: String,
     },
-    /// The token could not be signed.
-    #[error(transparent)]
-    Authority(#[from] AuthorityError),
     /// The server does not take the account.
     #[error(transparent)]
     Accounts(#[from] AccountsError),
-}
-
-/// A node that has joined, or that has told of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
-    v: V1,
-    /// The public half of its bus key (`U…`); absent where it was let in by somebody else, and told its facts.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub user: Option<String>,
-    /// What it told of its machine.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub facts: Option<NodeFacts>,
-    /// When it last did.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub seen: Option<Timestamp>,
-}
-
-/// An operator who was let in. By which keys is not kept: each is signed by itself, with its own end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Operator {
-    v: V1,
 }
 
 #[derive(Debug, Default)]
 struct State {
     nodes: BTreeMap<NodeName, Node>,
     operators: BTreeMap<OperatorName, Operator>,
+    invited: BTreeMap<Invitee, Invited>,
     granted: BTreeMap<Account, Vec<Right>>,
 }
 
 /// Who has joined.
 #[derive(Debug)]
 pub struct Roster {
-    folder: PathBuf,
+    shelf: Shelf,
     authority: Arc<Authority>,
     accounts: Accounts,
     clock: Clock,
@@ -101,66 +82,110 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// Reads who has joined from a folder, which is made where it is not there.
+    /// Reads who has joined. The connection is that of the controller.
     ///
     /// # Errors
-    /// Where the folder or a file of it cannot be used.
-    pub fn open(
-        folder: &Path,
+    /// Where the bucket cannot be read, or an entry of it is not ours.
+    pub async fn open(
+        bus: &Bus,
         authority: Arc<Authority>,
         accounts: Accounts,
         clock: Clock,
     ) -> Result<Self, RosterError> {
-        let state = State {
-            nodes: read_all(&folder.join("nodes"))?,
-            operators: read_all(&folder.join("operators"))?,
-            granted: BTreeMap::new(),
-        };
-        let (folder, state, changes) = (folder.to_owned(), Mutex::new(state), watch::channel(0).0);
-        Ok(Self { folder, authority, accounts, clock, state, changes })
+        let (state, changes) = (Mutex::default(), watch::channel(0).0);
+        let roster = Self { shelf: Shelf::new(bus), authority, accounts, clock, state, changes };
+        roster.load().await?;
+        Ok(roster)
+    }
+
+    /// The seat is held: from now on the roster is written behind its fence. Before that, whoever has the keys may let
+    /// somebody in by compare-and-set alone.
+    pub(crate) fn take(&self, tenure: &Tenure) {
+        self.shelf.take(tenure);
+    }
+
+    /// Reads it anew: somebody else may have held the seat meanwhile. What was begun and not finished is finished.
+    ///
+    /// # Errors
+    /// Where the bucket cannot be read, an entry of it is not ours, or something cannot be finished.
+    pub async fn load(&self) -> Result<(), RosterError> {
+        let mut state = self.state.lock().await;
+        let granted = std::mem::take(&mut state.granted);
+        *state = State { granted, ..State::default() };
+        for (key, value) in self.shelf.all().await? {
+            match key {
+                Key::Node(name) => drop(state.nodes.insert(name, shelf::read(&value)?)),
+                Key::Operator(name) => drop(state.operators.insert(name, shelf::read(&value)?)),
+                Key::Invited(invitee) => drop(state.invited.insert(invitee, shelf::read(&value)?)),
+            }
+        }
+        for (name, node) in &state.nodes {
+            let standing = Standing { epoch: node.epoch, revoked: Vec::new() };
+            self.authority.set_standing(&Account::Node(name.clone()), standing);
+        }
+        let ending: Vec<NodeName> =
+            state.nodes.iter().filter(|(_, node)| node.ending).map(|(name, _)| name.clone()).collect();
+        for name in ending {
+            self.end_node(&mut state, &name).await?;
+        }
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(())
     }
 
     /// Lets a node in by its key; returns the token of the key. Again with the same key changes nothing.
     ///
     /// # Errors
-    /// [`RosterError::OtherKey`] where it has joined with another one; or where it cannot be kept, signed or handed over.
+    /// [`RosterError::OtherKey`] where it has joined with another one; or where it cannot be kept or handed over.
     pub async fn admit_node(&self, name: &NodeName, user: &str) -> Result<String, RosterError> {
         let mut state = self.state.lock().await;
+        self.let_node_in(&mut state, name, user).await
+    }
+
+    async fn let_node_in(
+        &self,
+        state: &mut State,
+        name: &NodeName,
+        user: &str,
+    ) -> Result<String, RosterError> {
         let account = Account::Node(name.clone());
         let known = state.nodes.get(name).cloned();
         match known.as_ref().and_then(|node| node.user.as_deref()) {
             Some(has) if has == user => {}
             Some(_) => return Err(RosterError::OtherKey { account: account.to_string() }),
             None => {
-                let node = known.unwrap_or(Node { v: V1, user: None, facts: None, seen: None });
-                let node = Node { user: Some(user.to_owned()), ..node };
-                self.write("nodes", name.as_str(), &node)?;
-                if !state.granted.contains_key(&account) {
-                    self.stand(&mut state, Grants::of_node(name, &NodeReach::default())).await?;
-                }
+                let node = Node { user: Some(user.to_owned()), ..known.unwrap_or_default() };
+                self.shelf.write(&Key::Node(name.clone()), &node).await?;
                 state.nodes.insert(name.clone(), node);
                 self.changes.send_modify(|changes| *changes += 1);
             }
         }
-        Ok(self.authority.admit(&account, user, None)?)
+        self.stand(state, Grants::of_node(name, &NodeReach::default())).await?;
+        Ok(self.authority.admit(&account, user, None))
     }
 
-    /// Takes a node off: its account ends at once, with all that was signed for it, and it may join anew.
+    /// Takes a node off: its account ends at once, with all that was signed for it, and it may join anew. One that never
+    /// joined is taken off as well.
     ///
     /// # Errors
-    /// Where the server cannot be asked, or a file cannot be removed.
+    /// Where it cannot be kept, or the server cannot be asked: asking again, or the next start, finishes it.
     pub async fn remove_node(&self, name: &NodeName) -> Result<(), RosterError> {
         let mut state = self.state.lock().await;
+        let epoch = self.authority.standing(&Account::Node(name.clone())).epoch;
+        let node = Node { epoch, ending: true, ..Node::default() };
+        self.shelf.write(&Key::Node(name.clone()), &node).await?;
+        state.nodes.insert(name.clone(), node);
+        self.end_node(&mut state, name).await
+    }
+
+    /// Ends an account whose entry says that it is to end.
+    async fn end_node(&self, state: &mut State, name: &NodeName) -> Result<(), RosterError> {
         let account = Account::Node(name.clone());
         self.accounts.remove(&account).await?;
         state.granted.remove(&account);
-        let path = self.path("nodes", name.as_str());
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(RosterError::Keep { doing: "remove", path, source });
-            }
-            _ => drop(state.nodes.remove(name)),
-        }
+        let Standing { epoch, .. } = self.authority.standing(&account);
+        let node = Node { epoch, ..Node::default() };
+        self.shelf.write(&Key::Node(name.clone()), &node).await?;
+        state.nodes.insert(name.clone(), node);
         self.changes.send_modify(|changes| *changes += 1);
         Ok(())
     }
@@ -168,7 +193,7 @@ impl Roster {
     /// Lets an operator in by a key of theirs, until a moment; returns the token of the key.
     ///
     /// # Errors
-    /// Where it cannot be kept, signed or handed over.
+    /// Where it cannot be kept or handed over.
     pub async fn admit_operator(
         &self,
         name: &OperatorName,
@@ -176,14 +201,24 @@ impl Roster {
         until: Option<OffsetDateTime>,
     ) -> Result<String, RosterError> {
         let mut state = self.state.lock().await;
+        self.let_operator_in(&mut state, name, user, until).await
+    }
+
+    async fn let_operator_in(
+        &self,
+        state: &mut State,
+        name: &OperatorName,
+        user: &str,
+        until: Option<OffsetDateTime>,
+    ) -> Result<String, RosterError> {
         if !state.operators.contains_key(name) {
-            let operator = Operator { v: V1 };
-            self.write("operators", name.as_str(), &operator)?;
-            self.stand(&mut state, Grants::of_operator(name, &OperatorReach::default())).await?;
+            let operator = Operator::default();
+            self.shelf.write(&Key::Operator(name.clone()), &operator).await?;
             state.operators.insert(name.clone(), operator);
             self.changes.send_modify(|changes| *changes += 1);
         }
-        Ok(self.authority.admit(&Account::Operator(name.clone()), user, until)?)
+        self.stand(state, Grants::of_operator(name, &OperatorReach::default())).await?;
+        Ok(self.authority.admit(&Account::Operator(name.clone()), user, until))
     }
 
     /// Keeps what a node tells of its machine. When it told it is kept in memory alone.
@@ -192,15 +227,22 @@ impl Roster {
     /// Where it cannot be kept.
     pub async fn note_facts(&self, name: &NodeName, facts: NodeFacts) -> Result<(), RosterError> {
         let mut state = self.state.lock().await;
-        let joins = !state.nodes.contains_key(name);
-        let nobody = Node { v: V1, user: None, facts: None, seen: None };
-        let node = state.nodes.entry(name.clone()).or_insert(nobody);
+        self.note(&mut state, name, facts).await
+    }
+
+    async fn note(&self, state: &mut State, name: &NodeName, facts: NodeFacts) -> Result<(), RosterError> {
+        let joins = !state.nodes.get(name).is_some_and(Node::is_there);
+        let mut node = state.nodes.get(name).cloned().unwrap_or_default();
+        if node.epoch > 0 && node.user.is_none() {
+            // Asked before it was taken off, and answered after: it has to join anew.
+            return Ok(());
+        }
         node.seen = Some(Timestamp::new((self.clock)()));
         if node.facts.as_ref() != Some(&facts) {
             node.facts = Some(facts);
-            let node = node.clone();
-            self.write("nodes", name.as_str(), &node)?;
+            self.shelf.write(&Key::Node(name.clone()), &node).await?;
         }
+        state.nodes.insert(name.clone(), node);
         if joins {
             self.changes.send_modify(|changes| *changes += 1);
         }
@@ -209,7 +251,9 @@ impl Roster {
 
     /// The nodes that have joined.
     pub async fn nodes(&self) -> BTreeMap<NodeName, Node> {
-        self.state.lock().await.nodes.clone()
+        let state = self.state.lock().await;
+        let there = state.nodes.iter().filter(|(_, node)| node.is_there());
+        there.map(|(name, node)| (name.clone(), node.clone())).collect()
     }
 
     /// The names of the operators who were let in.
@@ -240,45 +284,19 @@ impl Roster {
         self.accounts.forget_pushed().await;
     }
 
-    /// Changes when somebody joins.
+    /// Changes when somebody joins, or ends.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Hands a new account to the server.
+    /// Hands an account that the server does not have to it.
     async fn stand(&self, state: &mut State, least: Grants) -> Result<(), RosterError> {
-        self.accounts.push(&least).await?;
-        state.granted.insert(least.account, least.rights);
+        if !state.granted.contains_key(&least.account)
+            && self.accounts.stand(&least).await? == mesh_bus::accounts::Pushed::Changed
+        {
+            state.granted.insert(least.account, least.rights);
+        }
         Ok(())
     }
-
-    fn path(&self, folder: &str, name: &str) -> PathBuf {
-        self.folder.join(folder).join(format!("{name}.json"))
-    }
-
-    fn write<T: Serialize>(&self, folder: &str, name: &str, value: &T) -> Result<(), RosterError> {
-        let path = self.path(folder, name);
-        let text = serde_json::to_vec(value).expect("plain data serializes");
-        keep::write(&path, &text).map_err(|source| RosterError::Keep { doing: "write", path, source })
-    }
-}
-
-/// Every `<name>.json` of a folder.
-fn read_all<K: FromStr + Ord, T: DeserializeOwned>(folder: &Path) -> Result<BTreeMap<K, T>, RosterError> {
-    let failed = |doing, path: &Path| {
-        let path = path.to_owned();
-        move |source| RosterError::Keep { doing, path, source }
-    };
-    keep::folder(folder).map_err(failed("make the folder", folder))?;
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(failed("read", folder))? {
-        let path = entry.map_err(failed("read", folder))?.path();
-        let name = path.extension().filter(|extension| *extension == "json").and_then(|_| path.file_stem());
-        let Some(name) = name.and_then(|name| name.to_str()?.parse().ok()) else { continue };
-        let text = fs::read(&path).map_err(failed("read", &path))?;
-        let value = serde_json::from_slice(&text).map_err(|source| RosterError::Shape { path, source })?;
-        all.insert(name, value);
-    }
-    Ok(all)
 }

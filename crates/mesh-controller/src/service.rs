@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::contents::Contents;
 use crate::mirror::{self, Wires};
 use crate::planning::{Planning, with_causes};
+use crate::roster::Roster;
 use crate::verbs::{self, Office};
 use crate::world::BusWorld;
 
@@ -52,6 +53,7 @@ fn written() -> Vec<Bucket> {
         Bucket::assignments(),
         Bucket::config(),
         Bucket::files(),
+        Bucket::roster(),
         Bucket::needs(),
         Bucket::applied(),
         Bucket::collect(),
@@ -73,7 +75,7 @@ async fn hold(config: &Config, tenure: Tenure) -> Result<(), RunError> {
     let planning = Arc::new(planning);
     let seats = Mirror::open(&config.bus, Bucket::seats(), ">", Usage::read());
     tokio::select! {
-        () = begin(&tenure, &planning, &seats) => {}
+        () = begin(&tenure, &planning, &roster, &seats) => {}
         () = tenure.over().cancelled() => return Ok(()),
     }
     match planning.sweep(&tenure).await {
@@ -93,7 +95,8 @@ async fn hold(config: &Config, tenure: Tenure) -> Result<(), RunError> {
         period: config.period,
         patience: config.patience,
     };
-    let office = Arc::new(Office { contents, planning: Arc::clone(&planning), roster, state });
+    let entrance = config.entrance.clone();
+    let office = Arc::new(Office { contents, planning: Arc::clone(&planning), roster, entrance, state });
     let service = verbs::offer(&tenure, &seat, &office).await?;
     // Questions first: what they let take effect is mirrored before the mirror ends.
     let stop = CancellationToken::new();
@@ -112,13 +115,18 @@ async fn hold(config: &Config, tenure: Tenure) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Reads who holds which seat, and the plan in effect, however long that takes.
-async fn begin(tenure: &Tenure, planning: &Planning, seats: &Mirror) {
+/// Reads who has joined, who holds which seat, and the plan in effect, however long that takes.
+async fn begin(tenure: &Tenure, planning: &Planning, roster: &Roster, seats: &Mirror) {
     while let Err(error) = fence_providers(tenure).await {
         tracing::error!(
             error = &error as &dyn Error,
             "the buckets of providers cannot be fenced; trying again"
         );
+        tokio::time::sleep(RETRY).await;
+    }
+    roster.take(tenure);
+    while let Err(error) = roster.load().await {
+        tracing::error!(error = with_causes(&error), "cannot read who has joined; trying again");
         tokio::time::sleep(RETRY).await;
     }
     seats.ready().await;

@@ -4,19 +4,23 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use data_encoding::BASE64;
+use mesh_bus::Account;
+use mesh_bus::creds::is_user;
 use mesh_bus::seat::Tenure;
+use mesh_bus::tls::Fingerprint;
 use mesh_bus::verb::{Ask, MAX_ANSWER, MAX_QUESTION, ServeError, Service, VerbError};
 use mesh_model::name::{NodeName, SeatName};
 use mesh_model::wire::{
-    ApplyAnswer, EnrollAnswer, EnrollAsk, FactsAnswer, NodeFacts, NodeTold, PlanTold, StatusAnswer,
-    UploadAnswer, UploadAsk, V1,
+    ApplyAnswer, EnrollAnswer, EnrollAsk, FactsAnswer, InviteAnswer, InviteAsk, Invitee, JoinAnswer,
+    NodeFacts, NodeTold, PlanTold, StatusAnswer, UploadAnswer, UploadAsk, V1,
 };
+use mesh_seal::{KeyId, VerifyingKey};
 use tokio::sync::watch;
 
 use crate::contents::{Contents, ContentsError};
 use crate::mirror::State;
 use crate::planning::{Planning, with_causes};
-use crate::roster::{Roster, RosterError};
+use crate::roster::{Entrance, JoinError, Roster, RosterError};
 
 /// The longest hand-over: a listing of some thousand files, or a part of a file in base64.
 const LONG: usize = MAX_ANSWER;
@@ -27,6 +31,7 @@ pub(crate) struct Office {
     pub(crate) contents: Arc<Contents>,
     pub(crate) planning: Arc<Planning>,
     pub(crate) roster: Arc<Roster>,
+    pub(crate) entrance: Option<Entrance>,
     pub(crate) state: watch::Receiver<State>,
 }
 
@@ -54,6 +59,8 @@ pub(crate) async fn offer(
     answer!("status", MAX_QUESTION, status);
     answer!("enroll.*", MAX_QUESTION, enroll);
     answer!("facts.*", MAX_QUESTION, facts);
+    answer!("invite", MAX_QUESTION, invite);
+    answer!("join.invited=*", MAX_QUESTION, join);
     Ok(service)
 }
 
@@ -131,7 +138,45 @@ impl Office {
             return Err(VerbError::new("bad-request", message));
         }
         self.roster.note_facts(node, facts).await.map_err(not_let_in)?;
+        self.planning.note_machines().await?;
         Ok(FactsAnswer { v: V1 })
+    }
+
+    fn entrance(&self) -> Result<&Entrance, VerbError> {
+        self.entrance.as_ref().ok_or_else(|| {
+            VerbError::new(
+                "loopback-only",
+                "this mesh's bus is on the loopback of one machine, and nobody can join it",
+            )
+            .help("`mesh server` runs the control plane for several machines")
+        })
+    }
+
+    async fn invite(&self, ask: &Ask) -> Result<InviteAnswer<Fingerprint, KeyId>, VerbError> {
+        let question: InviteAsk = ask.read()?;
+        if !is_user(&question.user) {
+            let message = format!("`{}` is not the public half of a key", question.user);
+            return Err(VerbError::new("bad-request", message));
+        }
+        tracing::info!(by = %ask.by, invitee = %Account::of(&question.invitee), "somebody is invited");
+        self.roster.invite(&question, self.entrance()?).await.map_err(not_let_in)
+    }
+
+    async fn join(&self, ask: &Ask) -> Result<JoinAnswer<VerifyingKey>, VerbError> {
+        let Account::Invited(invitee) = &ask.by else {
+            return Err(VerbError::new("bad-request", format!("`{}` is not invited", ask.by)));
+        };
+        let joined = self.roster.join(invitee, &ask.read()?, self.entrance()?).await;
+        match &joined {
+            Ok(_) => tracing::info!(invitee = %Account::of(invitee), "somebody has joined"),
+            Err(error) => tracing::warn!(invitee = %Account::of(invitee), %error, "somebody is not let in"),
+        }
+        let joined = joined.map_err(|error| not_joined(invitee, error))?;
+        if let Err(error) = self.planning.note_machines().await {
+            // It tells of itself again when it starts.
+            tracing::warn!(error = error.message, "the plan in effect does not know the machine yet");
+        }
+        Ok(joined)
     }
 }
 
@@ -141,6 +186,25 @@ fn not_kept(error: ContentsError) -> VerbError {
         ContentsError::Part { .. } => VerbError::new("bad-request", error.to_string()),
         ContentsError::Mismatch { .. } => VerbError::new("digest-mismatch", error.to_string())
             .help("the file changed while it was read: list the folder again"),
+    }
+}
+
+fn not_joined(invitee: &Invitee, error: JoinError) -> VerbError {
+    let again = match invitee {
+        Invitee::Node(node) => format!("`mesh node invite {node}` gives another"),
+        Invitee::Operator(name) => format!("`mesh operator invite {name}` gives another"),
+    };
+    let code = match &error {
+        JoinError::NotInvited(_) => "not-invited",
+        JoinError::Replaced(_) => "token-replaced",
+        JoinError::Forged => "token-forged",
+        JoinError::Expired { .. } => "token-expired",
+        JoinError::Used => "token-used",
+        JoinError::Roster(_) => "",
+    };
+    match error {
+        JoinError::Roster(error) => not_let_in(error),
+        error => VerbError::new(code, error.to_string()).help(again),
     }
 }
 

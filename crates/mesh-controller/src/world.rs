@@ -127,7 +127,7 @@ impl BusWorld {
 }
 
 /// All that a bucket holds now.
-async fn whole(bus: &Bus, bucket: Bucket) -> Result<Entries, MirrorError> {
+pub(crate) async fn whole(bus: &Bus, bucket: Bucket) -> Result<Entries, MirrorError> {
     let mirror = Mirror::open(bus, bucket, ">", Usage::read());
     let mut freshness = mirror.freshness();
     let read = freshness.wait_for(|freshness| *freshness != Freshness::Empty).await;

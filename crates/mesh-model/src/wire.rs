@@ -12,6 +12,7 @@ mod control;
 mod credential;
 mod delivery;
 mod escrow;
+mod join;
 mod need;
 mod plan;
 mod provisioning;
@@ -38,6 +39,7 @@ pub use escrow::{
     ConfirmEscrowAnswer, ConfirmEscrowAsk, EscrowAnswer, EscrowLabel, EscrowState, Escrowed, EscrowedAnswer,
     EscrowedAsk,
 };
+pub use join::{InviteAnswer, InviteAsk, Invitee, JoinAnswer, JoinAsk};
 pub use need::{NeedRecord, NeedState};
 pub use plan::{Placement, PlanRecord};
 pub use provisioning::{Misshapen, NotAWhat, ProvisioningAnswer, ProvisioningAsk, What};

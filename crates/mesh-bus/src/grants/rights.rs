@@ -35,6 +35,7 @@ enum Whose<'a> {
     Module(&'a ModuleReach),
     Operator(&'a OperatorReach),
     Seat(&'a SeatName),
+    Invited,
 }
 
 pub(super) fn node(node: &NodeName, reach: &NodeReach) -> Vec<Right> {
@@ -49,6 +50,10 @@ pub(super) fn operator(reach: &OperatorReach) -> Vec<Right> {
     let mut rights = Whose::Operator(reach).rights(table::OPERATOR);
     rights.extend(reach.seats.iter().map(|seat| Right::Ask(format!("{seat}.*"))));
     rights
+}
+
+pub(super) fn invited() -> Vec<Right> {
+    Whose::Invited.rights(table::INVITED)
 }
 
 pub(super) fn seat(seat: &SeatName) -> Vec<Right> {
@@ -147,7 +152,7 @@ impl Whose<'_> {
         match self {
             Self::Node(_, reach) => &reach.provides,
             Self::Module(reach) => reach.provides.as_slice(),
-            Self::Operator(_) | Self::Seat(_) => &[],
+            Self::Operator(_) | Self::Seat(_) | Self::Invited => &[],
         }
     }
 
@@ -155,7 +160,7 @@ impl Whose<'_> {
         match self {
             Self::Module(reach) => reach.seats.iter().cloned().collect(),
             Self::Seat(seat) => vec![(*seat).clone()],
-            Self::Node(..) | Self::Operator(_) => Vec::new(),
+            Self::Node(..) | Self::Operator(_) | Self::Invited => Vec::new(),
         }
     }
 }

@@ -93,6 +93,7 @@ pub(super) const OPERATOR: &[Line] = &[
     // The bus adds who asks. A verb that is not here is answered to no operator.
     Ask(&[
         "mesh-controller.apply",
+        "mesh-controller.invite",
         "mesh-controller.plan",
         "mesh-controller.status",
         "mesh-controller.upload",
@@ -106,8 +107,12 @@ pub(super) const OPERATOR: &[Line] = &[
     ]),
 ];
 
-/// Buckets that no operator reads: the contents of files may say what is for one node alone.
-pub(super) const NOT_FOR_OPERATORS: &[fn() -> Bucket] = &[Bucket::files];
+/// Somebody who is invited, and has not joined: under the name of the invitation.
+pub(super) const INVITED: &[Line] = &[Ask(&["mesh-controller.join"])];
+
+/// Buckets that no operator reads: the contents of files may say what is for one node alone, and by what is kept of
+/// invitations somebody could ask to be let in.
+pub(super) const NOT_FOR_OPERATORS: &[fn() -> Bucket] = &[Bucket::files, Bucket::roster];
 
 const VAULT: &[Line] = &[
     Write(All(Bucket::credentials)),

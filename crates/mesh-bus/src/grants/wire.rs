@@ -33,13 +33,14 @@ pub(crate) fn longest_message(account: &Account) -> usize {
     match account {
         Account::Node(_) | Account::Module(_) => MAX_VALUE + 16 * 1024,
         Account::Operator(_) | Account::Seat(_) | Account::Store(_) => 1024 * 1024,
+        Account::Invited(_) => 16 * 1024,
     }
 }
 
 /// What an account may use of the server.
 pub(crate) fn limits(account: &Account) -> Limits {
     let connections = match account {
-        Account::Node(_) => 4,
+        Account::Node(_) | Account::Invited(_) => 4,
         Account::Module(_) => 16,
         Account::Operator(_) | Account::Seat(_) | Account::Store(_) => 64,
     };

@@ -2,7 +2,7 @@
 //!
 //! In two files: `accounts.conf` follows from the keys, `nats-server.conf` from the port.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{ServerConfig, ServerError, log_file};
+use super::{Listen, ServerConfig, ServerError, log_file};
 use crate::authority::Authority;
 use crate::keep::{self, KeepError};
 
@@ -26,9 +26,9 @@ fn quoted(path: &Path) -> String {
 }
 
 /// Says whom the server believes.
-pub(super) fn write_accounts(folder: &Path, authority: &Authority) -> Result<(), ServerError> {
+pub(super) fn write_accounts(folder: &Path, authority: &Authority) -> Result<(), KeepError> {
     let preloaded: String =
-        authority.preloaded()?.iter().map(|(key, token)| format!("  {key}: {token}\n")).collect();
+        authority.preloaded().iter().map(|(key, token)| format!("  {key}: {token}\n")).collect();
     let text = format!(
         "operator: {}\nsystem_account: {}\nresolver {{\n  type: full\n  dir: {}\n  allow_delete: true\n  \
          interval: \"2m\"\n}}\nresolver_preload {{\n{preloaded}}}\n",
@@ -36,18 +36,27 @@ pub(super) fn write_accounts(folder: &Path, authority: &Authority) -> Result<(),
         authority.system_account(),
         quoted(&folder.join("accounts")),
     );
-    Ok(keep::write(&folder.join(ACCOUNTS), &text)?)
+    keep::write(&folder.join(ACCOUNTS), &text)
 }
 
 /// Writes the configuration for a port, `None` having the server pick one; returns the file.
 pub(super) fn write(config: &ServerConfig, port: Option<u16>) -> Result<std::path::PathBuf, KeepError> {
     let folder = &config.folder;
     let port = port.map_or_else(|| "-1".to_owned(), |port| port.to_string());
+    let tls = match &config.listen {
+        Listen::Loopback { .. } => String::new(),
+        Listen::Tls(tls) => format!(
+            // Many may come at once, and a handshake costs.
+            "tls {{\n  cert_file: {file}\n  key_file: {file}\n  timeout: 10\n}}\n",
+            file = quoted(&tls.certificate),
+        ),
+    };
     let text = format!(
-        "server_name: {name}\nhost: \"127.0.0.1\"\nport: {port}\nports_file_dir: {ports}\n\
+        "server_name: {name}\nhost: \"{host}\"\nport: {port}\nports_file_dir: {ports}\n\
          log_file: {log}\nlog_size_limit: 4194304\nlog_max_num: 2\nmax_payload: 1MB\n\
          jetstream {{\n  store_dir: {store}\n  sync_interval: always\n  max_file_store: 1TB\n}}\n\
-         include {ACCOUNTS}\n",
+         {tls}include {ACCOUNTS}\n",
+        host = config.listen.host(),
         name = quoted_name(folder),
         ports = quoted(folder),
         log = quoted(&log_file(folder)),
@@ -74,16 +83,18 @@ fn server_name(folder: &Path) -> String {
 pub(super) async fn port(config: &ServerConfig) -> Result<Option<u16>, ServerError> {
     // One that cannot be read is picked anew: it is told to everybody at each start.
     let kept = keep::read(&config.folder.join(PORT)).ok().flatten().and_then(|text| text.trim().parse().ok());
-    let Some(port) = config.port.or(kept) else { return Ok(None) };
+    let asked = config.listen.port();
+    let Some(port) = asked.or(kept) else { return Ok(None) };
+    let host = config.listen.reach();
     let until = tokio::time::Instant::now() + LEFT_OVER;
-    while is_ours(port, &config.folder).await {
+    while is_ours((host, port), &config.folder).await {
         if tokio::time::Instant::now() >= until {
             return Err(ServerError::Taken { folder: config.folder.clone() });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.is_ok();
-    Ok(Some(port).filter(|_| free || config.port.is_some()))
+    let free = TcpListener::bind((host, port)).await.is_ok();
+    Ok(Some(port).filter(|_| free || asked.is_some()))
 }
 
 /// Remembers the port.
@@ -92,10 +103,10 @@ pub(super) fn keep_port(folder: &Path, port: u16) -> Result<(), KeepError> {
 }
 
 /// Whether a server of this folder listens there: it tells its name to whoever connects.
-async fn is_ours(port: u16, folder: &Path) -> bool {
+async fn is_ours(at: (IpAddr, u16), folder: &Path) -> bool {
     let hello = async {
         let mut hello = String::new();
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        let stream = TcpStream::connect(at).await?;
         BufReader::new(stream).read_line(&mut hello).await?;
         Ok::<_, std::io::Error>(hello)
     };

@@ -33,7 +33,7 @@ pub(super) async fn start(config: &ServerConfig, port: Option<u16>) -> Result<(C
         .spawn()
         .map_err(|source| ServerError::Run { program: command[0].clone().into(), source })?;
     let ready = tokio::select! {
-        ready = tokio::time::timeout(START_DEADLINE, listening(&config.folder)) => ready,
+        ready = tokio::time::timeout(START_DEADLINE, listening(config)) => ready,
         ended = child.wait() => return Err(ServerError::Ended {
             status: ended.map_or_else(|e| e.to_string(), |s| s.to_string()),
             said: last_words(&mut child, &config.folder, said_before).await,
@@ -59,10 +59,10 @@ async fn last_words(child: &mut Child, folder: &Path, said_before: u64) -> Strin
 }
 
 /// Waits for the file in which the server says where it listens.
-async fn listening(folder: &Path) -> u16 {
+async fn listening(config: &ServerConfig) -> u16 {
     loop {
-        if let Some(port) = ports_files(folder).iter().find_map(|path| port_in(path))
-            && tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
+        if let Some(port) = ports_files(&config.folder).iter().find_map(|path| port_in(path))
+            && tokio::net::TcpStream::connect((config.listen.reach(), port)).await.is_ok()
         {
             return port;
         }

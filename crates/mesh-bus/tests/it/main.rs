@@ -10,4 +10,5 @@ mod restarts;
 mod seats;
 mod servers;
 mod table;
+mod tls;
 mod verbs;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mesh_bus::account::Usage;
 use mesh_bus::grants::NodeReach;
-use mesh_bus::server::ServerConfig;
+use mesh_bus::server::{Listen, ServerConfig};
 use mesh_bus::testing::{Bus, nats_server};
 use mesh_bus::{Authority, Bucket, FirstTry, Kv, Mirror, Server, bucket, client};
 
@@ -103,7 +103,7 @@ async fn a_service_may_be_there_before_the_bus() {
     let config = ServerConfig {
         program: nats_server(),
         folder: folder.path().join("bus"),
-        port: Some(port),
+        listen: Listen::Loopback { port: Some(port) },
         launcher: Vec::new(),
     };
     assert!(client::Bus::connect(&url, &creds, FirstTry::Fails).await.is_err());

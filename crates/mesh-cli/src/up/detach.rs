@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::folder::Folder;
 use super::{UpArgs, absolute};
 use crate::exit::{Exit, Failure};
 use crate::planning::Read;
+use crate::process::Folder;
 use crate::reach::{BusArgs, BusFile};
 use crate::screen::Screen;
 use crate::wait::{Waited, until_settled};

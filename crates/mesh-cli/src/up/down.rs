@@ -7,8 +7,8 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 
-use super::folder::{Folder, FolderError};
 use crate::exit::{Exit, Failure};
+use crate::process::{Folder, FolderError};
 use crate::screen::Screen;
 
 /// How long services and seats may take together.
@@ -38,7 +38,9 @@ impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
         let hint = match &error {
             FolderError::Taken { .. } => "`mesh down` stops it, `mesh apply` hands it a changed description",
-            FolderError::Use { .. } | FolderError::Leave(_) => "`--state FOLDER` names another folder",
+            FolderError::Use { .. } | FolderError::Keep(_) | FolderError::Leave(_) => {
+                "`--state FOLDER` names another folder"
+            }
         };
         Self::new(error).hint(hint)
     }

@@ -107,7 +107,7 @@ fn what_could_never_work_is_refused_with_its_place_and_the_way_out() {
 #[test]
 fn what_ran_once_and_is_gone_does_not_keep_from_planning() {
     let home = folder(&format!(
-        "{HOME}-- .mesh/bus.json --\n{{\"v\":1,\"url\":\"nats://127.0.0.1:1\",\"creds\":\"none\"}}\n"
+        "{HOME}-- .mesh/bus.json --\n{{\"v\":1,\"urls\":[\"nats://127.0.0.1:1\"],\"creds\":\"none\"}}\n"
     ));
     // Its credentials are gone too: that is no reason to plan as if it had never run.
     assert_eq!(mesh(home.path(), "plan").exit, 3);

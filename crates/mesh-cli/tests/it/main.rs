@@ -14,3 +14,4 @@ mod on_a_bus;
 mod plane;
 mod program;
 mod quickstart;
+mod several;

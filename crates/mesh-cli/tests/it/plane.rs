@@ -38,7 +38,8 @@ impl Plane {
         let (home, bus) = (folder(files), testing::Bus::start().await);
         let clock = OffsetDateTime::now_utc;
         let accounts = Accounts::connect(bus.url(), Arc::clone(&bus.authority)).await.unwrap();
-        let roster = Roster::open(&bus.folder().join("roster"), Arc::clone(&bus.authority), accounts, clock);
+        let seat = bus.seat("mesh-controller").await;
+        let roster = Roster::open(&seat, Arc::clone(&bus.authority), accounts, clock).await;
         let roster = Arc::new(roster.unwrap());
         let vault = bus.folder().join("vault");
         let signer = mesh_vault::signing::signing_key(&vault, &mut SystemRandom).unwrap().verifying();
@@ -85,7 +86,7 @@ impl Plane {
         let creds = Creds::new("operator=local".parse().unwrap(), token, user);
         std::fs::create_dir_all(self.state()).unwrap();
         put(&self.state().join("operator.creds"), &creds.to_text());
-        let file = serde_json::json!({"v": 1, "url": self.bus.url(), "creds": "operator.creds"});
+        let file = serde_json::json!({"v": 1, "urls": [self.bus.url()], "creds": "operator.creds"});
         put(&self.state().join("bus.json"), &file.to_string());
         let bus = Bus::connect(self.bus.url(), &creds, FirstTry::Fails).await.unwrap();
         for verb in ["mesh-controller.status", "mesh-vault.list", "mesh-provisioner.provisioning"] {
@@ -106,7 +107,7 @@ impl Plane {
         let verb = format!("mesh-vault.pin.{node}");
         let pinned: PinAnswer<Recipient, VerifyingKey> = ask(&bus, &verb, &question).await.unwrap();
         assert_eq!(pinned.verifying, self.signer);
-        let joined = Joined { mesh: "home".parse().unwrap(), signer: pinned.verifying, creds };
+        let joined = Joined { mesh: "home".parse().unwrap(), signer: pinned.verifying, creds, at: None };
         identity.join(&state, joined).unwrap();
     }
 

@@ -11,14 +11,14 @@ mod changed;
 mod database;
 mod departed;
 mod foreground;
-mod home;
+pub(crate) mod home;
 mod kept;
 mod killed;
 mod leaks;
 mod needs;
 mod object_store;
 mod operators;
-mod processes;
+pub(crate) mod processes;
 mod rotated;
 mod troubled;
 mod watcher;
@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until there is something, and says what was missing where it does not come.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = look() {

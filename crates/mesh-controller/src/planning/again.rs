@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mesh_bus::kv::Entry;
+use mesh_bus::verb::VerbError;
 use mesh_model::digest::Digest;
 use mesh_model::name::{NodeName, SeatName};
-use mesh_model::wire::{Listed, Listing, PlanRecord, V1};
+use mesh_model::wire::{Listed, Listing, PlanRecord, Timestamp, V1};
 use mesh_plan::{Description, Facts};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,41 @@ impl Planning {
                 tracing::error!(error = with_causes(&error), "the plan in effect cannot be planned again");
             }
         }
+    }
+
+    /// A node has told of itself. Where its folder is another than the plan in effect says, as it is for one that joins after it
+    /// was planned, what is in effect is planned with that and takes effect again.
+    ///
+    /// # Errors
+    /// Where the bus does not answer, or somebody else's plan has taken effect meanwhile.
+    pub async fn note_machines(&self) -> Result<(), VerbError> {
+        let mut current = self.current.lock().await;
+        let Some(in_effect) = current.as_ref() else { return Ok(()) };
+        let Some((description, plan)) = &in_effect.planned else { return Ok(()) };
+        let mut roots = in_effect.record.roots.clone();
+        for (name, node) in self.roster.nodes().await {
+            if let Some(facts) = node.facts.filter(|_| plan.nodes.contains_key(&name)) {
+                roots.insert(name, facts.root);
+            }
+        }
+        if roots == in_effect.record.roots {
+            return Ok(());
+        }
+        let (held, seats) = (in_effect.record.held.clone(), self.seats.borrow().clone());
+        let facts = Facts { roots, held, seats };
+        let outcome = mesh_plan::plan(description, &self.catalog, Some(&in_effect.record), &facts);
+        let Some(plan) = outcome.plan.filter(|plan| plan.id != in_effect.record.id) else { return Ok(()) };
+        let (description, by) = (description.clone(), in_effect.record.by.clone());
+        let record = plan.record(&by, Timestamp::new((self.clock)()));
+        let revision = self.take_effect(&mut current, &record).await?;
+        tracing::info!(
+            plan = record.id.short(),
+            "the plan in effect was planned again, with where nodes keep things"
+        );
+        let in_effect = InEffect { record, revision, planned: Some((description, Arc::new(plan))) };
+        self.tell(&in_effect, None);
+        *current = Some(in_effect);
+        Ok(())
     }
 
     pub(super) async fn read_current(&self) -> Result<Option<InEffect>, PlanningError> {

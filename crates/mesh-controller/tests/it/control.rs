@@ -1,7 +1,6 @@
 //! A control plane with its controller, and a small mesh to apply: a provider on `attic`, a consumer on `cellar`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,6 @@ use mesh_model::digest::Digest;
 use mesh_model::wire::{ApplyAnswer, ApplyAsk, Listed, Listing, PART, StatusAnswer, UploadAnswer, UploadAsk};
 use mesh_plan::{Catalog, Description};
 use serde_json::json;
-use tempfile::TempDir;
 use time::OffsetDateTime;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +27,6 @@ pub(crate) struct Control {
     /// Who hands over and applies, where nothing else is said: `ada`.
     pub(crate) operator: mesh_bus::Bus,
     pub(crate) roster: Arc<Roster>,
-    folder: TempDir,
     stop: CancellationToken,
     task: JoinSet<()>,
 }
@@ -37,11 +34,10 @@ pub(crate) struct Control {
 impl Control {
     pub(crate) async fn start() -> Self {
         let bus = Bus::start().await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
         let (eye, operator) = (bus.seat("mesh-controller").await, bus.operator_named("ada").await);
-        let roster = roster(&bus, folder.path().to_owned()).await;
+        let roster = roster(&bus).await;
         let (stop, task) = (CancellationToken::new(), JoinSet::new());
-        let mut control = Self { bus, eye, operator, roster, folder, stop, task };
+        let mut control = Self { bus, eye, operator, roster, stop, task };
         control.start_controller().await;
         control
     }
@@ -66,7 +62,7 @@ impl Control {
     pub(crate) async fn crash(&mut self) {
         self.task.abort_all();
         while self.task.join_next().await.is_some() {}
-        self.roster = roster(&self.bus, self.folder.path().to_owned()).await;
+        self.roster = roster(&self.bus).await;
     }
 
     pub(crate) async fn stop(mut self) {
@@ -176,11 +172,12 @@ impl Control {
     }
 }
 
-async fn roster(bus: &Bus, folder: PathBuf) -> Arc<Roster> {
+async fn roster(bus: &Bus) -> Arc<Roster> {
     let accounts =
         Accounts::connect(bus.url(), Arc::clone(&bus.authority)).await.expect("the system account");
-    let roster = Roster::open(&folder, Arc::clone(&bus.authority), accounts, OffsetDateTime::now_utc);
-    Arc::new(roster.expect("an empty folder, or one of ours"))
+    let (seat, authority) = (bus.seat("mesh-controller").await, Arc::clone(&bus.authority));
+    let roster = Roster::open(&seat, authority, accounts, OffsetDateTime::now_utc).await;
+    Arc::new(roster.expect("an empty bucket, or ours"))
 }
 
 fn refusal<T>(answer: Result<T, AskError>) -> Result<T, VerbError> {

@@ -13,8 +13,8 @@ fn joined() -> Joined {
     let signer = SigningKey::generate(&mut SystemRandom).unwrap().verifying();
     let keys = tempfile::tempdir().unwrap();
     let authority = mesh_bus::Authority::open(keys.path(), time::OffsetDateTime::now_utc).unwrap();
-    let creds = authority.creds(&account).unwrap();
-    Joined { mesh: "home".parse().unwrap(), signer, creds }
+    let creds = authority.creds(&account);
+    Joined { mesh: "home".parse().unwrap(), signer, creds, at: None }
 }
 
 #[test]
@@ -51,4 +51,38 @@ fn a_sealing_key_that_is_gone_or_damaged_is_not_made_anew() {
     }
     fs::rename(state.path().join("aside"), &key).unwrap();
     Identity::open(state.path()).unwrap();
+}
+
+#[test]
+fn who_joins_goes_on_with_the_same_keys_until_all_is_there() {
+    let state = tempfile::tempdir().unwrap();
+    let first = Joining::begin(state.path()).unwrap();
+    let again = Joining::begin(state.path()).unwrap();
+    assert_eq!(first.user().public(), again.user().public());
+    assert!(Identity::open(state.path()).unwrap().joined.is_none(), "it has not joined");
+    let at = Address { urls: vec!["tls://192.168.1.10:7422".to_owned()], ca: Some(again.ca()) };
+    again.finish(&Joined { at: Some(at), ..joined() }).unwrap();
+    let identity = Identity::open(state.path()).unwrap();
+    let at = identity.joined.unwrap().at.unwrap();
+    assert_eq!(at.urls, ["tls://192.168.1.10:7422"]);
+    assert_eq!(at.ca.unwrap(), state.path().join("identity/ca.pem"));
+    assert!(state.path().join("identity.before").exists(), "the one that had not joined");
+    assert!(!state.path().join("joining").exists());
+}
+
+#[test]
+fn an_end_between_any_two_steps_of_taking_its_place_does_no_harm() {
+    for steps in 0..2 {
+        let state = tempfile::tempdir().unwrap();
+        Identity::open(state.path()).unwrap().join(state.path(), joined()).unwrap();
+        let joining = Joining::begin(state.path()).unwrap();
+        let sealing = Identity::open_in(&joining.folder).unwrap().sealing.public();
+        joining.folder.keep(&joined()).unwrap();
+        if steps > 0 {
+            fs::rename(state.path().join("identity"), state.path().join("identity.before")).unwrap();
+        }
+        let identity = Identity::open(state.path()).unwrap();
+        assert_eq!(identity.sealing.public(), sealing, "after {steps}");
+        assert!(identity.joined.is_some());
+    }
 }

@@ -47,7 +47,7 @@ impl Mesh {
         let bus = testing::Bus::start().await;
         let files = BTreeSet::from([Digest::of(TEMPLATE)]);
         bus.node("cellar", &NodeReach { files, ..NodeReach::default() }).await;
-        let creds = bus.authority.creds(&Account::Node("cellar".parse::<NodeName>().unwrap())).unwrap();
+        let creds = bus.authority.creds(&Account::Node("cellar".parse::<NodeName>().unwrap()));
         let signing = SigningKey::generate(&mut SystemRandom).unwrap();
         let vault = pins(&bus, &signing).await;
         Self {

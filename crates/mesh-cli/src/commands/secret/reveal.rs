@@ -89,9 +89,9 @@ enum RevealError {
 pub(super) async fn run(args: RevealArgs, screen: &Screen) -> Result<Exit, Failure> {
     let RevealArgs { secret, node, bus } = args;
     let (key, joined) = identity_of(&bus.state(Path::new("")), &node)?;
-    let url = bus.url(Path::new(""))?;
-    let connected = Bus::connect(&url, &joined.creds, FirstTry::Fails).await;
-    let bus = connected.map_err(|source| ReachError::Elsewhere { url, source })?;
+    let at = bus.address(Path::new(""))?;
+    let connected = Bus::connect(&at, &joined.creds, FirstTry::Fails).await;
+    let bus = connected.map_err(|source| ReachError::Elsewhere { at, source })?;
     let named = CredentialKey { node: node.clone(), module: secret.module.clone(), entry: secret.entry };
     let question = SecretAsk { module: secret.module, name: named.entry.to_string() };
     let answer: SecretAnswer<Sealed> = ask(&bus, &format!("mesh-vault.secret.{node}"), &question).await?;

@@ -32,7 +32,7 @@ impl Home {
     pub(crate) fn url(&self) -> String {
         let file = std::fs::read(self.state().join("bus.json")).unwrap();
         let file: Value = serde_json::from_slice(&file).unwrap();
-        file["url"].as_str().unwrap().to_owned()
+        file["urls"][0].as_str().unwrap().to_owned()
     }
 }
 

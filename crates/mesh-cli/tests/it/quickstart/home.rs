@@ -197,7 +197,7 @@ impl Drop for Home {
 }
 
 /// The programs that the quickstart runs lie beside `mesh`; where only this crate is built, they are missing.
-fn build_what_is_missing() {
+pub(crate) fn build_what_is_missing() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let beside = Path::new(env!("CARGO_BIN_EXE_mesh")).parent().unwrap();

@@ -1,4 +1,4 @@
-//! The state folder of `mesh up`: who has it, what is in it, and what it leaves there for other commands.
+//! A state folder: who has it, what is in it, and what is left there for other commands.
 //!
 //! ```text
 //! <state>/mesh.lock      held, with the process's number in it, as long as it runs
@@ -6,6 +6,7 @@
 //! <state>/bus.json       where the bus is, for other commands; gone when it stops
 //! <state>/operator.creds who they are
 //! <state>/keys           the keys of the bus
+//! <state>/ca             the mesh's certificates
 //! <state>/bus            nats-server's own folder
 //! <state>/vault          what is sealed
 //! <state>/nodes/<node>   a node's state
@@ -17,12 +18,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use mesh_bus::Creds;
+use mesh_bus::{Address, Creds};
 use mesh_model::wire::V1;
 use mesh_node::files::{self, FileToWrite};
 use thiserror::Error;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
 use zeroize::Zeroizing;
 
 use crate::reach::BusFile;
@@ -47,6 +46,8 @@ pub(crate) enum FolderError {
     Taken { folder: PathBuf, pid: String },
     #[error("cannot use {}", path.display())]
     Use { path: PathBuf, source: io::Error },
+    #[error("cannot keep what was said")]
+    Keep(#[source] files::Error),
     #[error("cannot leave word for other commands")]
     Leave(#[source] files::Error),
 }
@@ -56,9 +57,7 @@ impl Folder {
     pub(crate) fn make(path: &Path) -> Result<Self, FolderError> {
         let fail = |source| FolderError::Use { path: path.to_owned(), source };
         std::fs::DirBuilder::new().recursive(true).mode(0o711).create(path).map_err(fail)?;
-        let folder = Self(path.canonicalize().map_err(fail)?);
-        folder.ignore_in_git()?;
-        Ok(folder)
+        Ok(Self(path.canonicalize().map_err(fail)?))
     }
 
     /// A folder that is there.
@@ -66,7 +65,8 @@ impl Folder {
         path.canonicalize().ok().map(Self)
     }
 
-    fn ignore_in_git(&self) -> Result<(), FolderError> {
+    /// It lies in the folder of a description, which may be kept in git.
+    pub(crate) fn ignore_in_git(&self) -> Result<(), FolderError> {
         let path = self.0.join(".gitignore");
         match File::options().write(true).create_new(true).open(&path) {
             Ok(mut file) => file.write_all(b"*\n").map_err(|source| FolderError::Use { path, source }),
@@ -82,7 +82,12 @@ impl Folder {
 
     /// Takes it: one mesh a folder.
     pub(crate) fn take(&self) -> Result<Held, FolderError> {
-        let path = self.0.join("mesh.lock");
+        self.take_to("mesh.lock")
+    }
+
+    /// Takes it for one purpose, whatever else is done with it.
+    pub(crate) fn take_to(&self, lock: &str) -> Result<Held, FolderError> {
+        let path = self.0.join(lock);
         let fail = |source| FolderError::Use { path: path.clone(), source };
         let options =
             |file: &mut std::fs::OpenOptions| file.read(true).write(true).create(true).mode(0o600).clone();
@@ -133,10 +138,11 @@ impl Folder {
     /// From now on, what is traced goes to the log.
     pub(crate) fn keep_log(&self, filter: &str) -> Result<(), FolderError> {
         let log = Mutex::new(self.log()?);
-        let filter =
-            EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).parse_lossy(filter);
-        let kept =
-            tracing_subscriber::fmt().with_env_filter(filter).with_writer(log).with_ansi(false).try_init();
+        let kept = tracing_subscriber::fmt()
+            .with_env_filter(super::filter(filter))
+            .with_writer(log)
+            .with_ansi(false)
+            .try_init();
         // It fails where this process keeps one already.
         drop(kept);
         Ok(())
@@ -147,9 +153,26 @@ impl Folder {
         self.0.join("mesh.log")
     }
 
+    /// A file of its own; none where it is not there.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
+        let path = self.0.join(name);
+        match std::fs::read(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(FolderError::Use { path, source }),
+        }
+    }
+
+    /// Writes a file of its own, for us alone.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<(), FolderError> {
+        let file = FileToWrite { path: Path::new(name), content, mode: 0o600, owner: None };
+        files::write_all(&self.0, &[file]).map(drop).map_err(FolderError::Keep)
+    }
+
     /// Leaves word for other commands: where the bus is, and who they are.
-    pub(crate) fn announce(&self, url: &str, creds: &Creds) -> Result<(), FolderError> {
-        let file = BusFile { v: V1, url: url.to_owned(), creds: PathBuf::from("operator.creds") };
+    pub(crate) fn announce(&self, at: &Address, creds: &Creds) -> Result<(), FolderError> {
+        let Address { urls, ca } = at.clone();
+        let file = BusFile { v: V1, urls, ca, creds: PathBuf::from("operator.creds") };
         let text = serde_json::to_vec(&file).expect("plain data serializes");
         let creds = creds.to_text();
         let private = |path: &'static str, content| FileToWrite {

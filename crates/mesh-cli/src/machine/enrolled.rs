@@ -1,20 +1,16 @@
-//! The nodes of the description that are this machine: enrolled, and run in this process.
+//! The nodes of a description that are this machine, let in by the control plane of this process.
 
 use std::path::Path;
 
 use mesh_bus::account::Account;
 use mesh_bus::{Bus, Creds, FirstTry, UserKey};
 use mesh_model::name::{MeshName, NodeName};
-use mesh_model::wire::Timestamp;
-use mesh_node::config::Config;
-use mesh_node::host::Program;
 use mesh_node::identity::{Identity, Joined, state_of};
-use time::OffsetDateTime;
 
-use super::plane::Plane;
-use super::tasks::Tasks;
-use super::{PUT_BACK, state_fault};
+use super::Machine;
 use crate::exit::Failure;
+use crate::plane::Plane;
+use crate::process::{PUT_BACK, Tasks, state_fault};
 
 /// The state folder is not what it was.
 #[derive(Debug, thiserror::Error)]
@@ -31,10 +27,8 @@ pub(crate) struct Nodes<'a> {
     pub(crate) mesh: &'a MeshName,
     /// The state folder of the mesh.
     pub(crate) state: &'a Path,
-    /// This program.
-    pub(crate) program: &'a Path,
-    /// The machine's `TZ`.
-    pub(crate) time_zone: Option<String>,
+    /// What they are run with.
+    pub(crate) machine: Machine,
 }
 
 impl Nodes<'_> {
@@ -49,19 +43,9 @@ impl Nodes<'_> {
         identity.join(&state, joined.clone()).map_err(state_fault)?;
         // Here, and not only from the node itself, so that they are known before anything is placed.
         plane.roster.note_facts(node, mesh_node::facts(&state)).await.map_err(Failure::new)?;
-        let bus = Bus::connect(plane.url(), &joined.creds, FirstTry::Fails).await.map_err(Failure::new)?;
-        let config = Config {
-            mesh: joined.mesh,
-            node: node.clone(),
-            state,
-            bus,
-            sealing: identity.sealing,
-            signer: joined.signer,
-            digests: identity.digests,
-            program: Program { path: self.program.to_owned(), arguments: vec!["shim".to_owned()] },
-            time_zone: self.time_zone.clone(),
-            now: || Timestamp::new(OffsetDateTime::now_utc()),
-        };
+        let bus = Bus::connect(plane.address(), &joined.creds, FirstTry::Fails).await;
+        let bus = bus.map_err(Failure::new)?;
+        let config = self.machine.config(node, &state, identity, joined, bus);
         tasks.start(format!("node {node}"), |stop| mesh_node::service::run(config, stop));
         Ok(())
     }
@@ -91,6 +75,6 @@ impl Nodes<'_> {
             ))
         })?;
         let creds = Creds::new(Account::Node(node.clone()), token, user);
-        Ok(Joined { mesh: self.mesh.clone(), signer: plane.signer.clone(), creds })
+        Ok(Joined { mesh: self.mesh.clone(), signer: plane.signer.clone(), creds, at: None })
     }
 }
