@@ -51,7 +51,9 @@ impl Key {
             "invited" => match name.parse().ok()? {
                 Account::Node(node) => Self::Invited(Invitee::Node(node)),
                 Account::Operator(name) => Self::Invited(Invitee::Operator(name)),
-                Account::Module(_) | Account::Seat(_) | Account::Invited(_) => return None,
+                Account::Module(_) | Account::Seat(_) | Account::Store(_) | Account::Invited(_) => {
+                    return None;
+                }
             },
             _ => return None,
         })
