@@ -2,7 +2,7 @@
 //!
 //! Start at [`Secret`]; then [`SigningKey::seal_for`] and [`Sealed::open`], the two ends of a secret's
 //! way from the vault to one node. Reading order: `secret`, `generate`, `sealing`, `signing`,
-//! `sealed`, `fields`, `digest`.
+//! `sealed`, `fields`, `digest`; `passphrase` is for what people carry.
 //!
 //! Here is no async runtime, no network and no file. This crate does not know who may have what:
 //! names are plain text here, because it signs whatever it is told to; the vault decides.
@@ -10,6 +10,7 @@
 mod digest;
 mod fields;
 mod generate;
+mod passphrase;
 mod sealed;
 mod sealing;
 mod secret;
@@ -18,6 +19,7 @@ mod signing;
 pub use digest::{DigestKey, KeyedDigest};
 pub use fields::{Fields, FieldsError};
 pub use generate::{Alphabet, LENGTHS, NoRandomness, Randomness, SystemRandom, random_id, secret};
+pub use passphrase::{LockError, UnlockError, is_locked, lock, unlock};
 pub use sealed::{EnvelopeError, Expect, Label, OpenError, Sealed};
 pub use sealing::{Ciphertext, Recipient, SealError, SealingKey, UnsealError, seal};
 pub use secret::Secret;
