@@ -103,7 +103,7 @@ fn lines_of(told: &Told) -> Vec<String> {
 
 /// What confirms a recipient.
 pub(crate) fn confirm(recipient: &str) -> String {
-    format!("mesh server confirm-escrow {recipient}")
+    format!("mesh secret confirm-escrow {recipient}")
 }
 
 /// What makes each of these anew, a line each.

@@ -1,5 +1,6 @@
 //! `mesh secret`: what the vault has (never what it says), what an operator supplies, and, on a node itself, what it says.
 
+mod confirm;
 mod escrow;
 mod list;
 mod prompt;
@@ -34,6 +35,10 @@ enum Command {
     /// the other; then the first ends. Both are good in between. Where a consumer is not well with the new one, the
     /// rotation stops and says so: nothing that worked stops working.
     Rotate(rotate::RotateArgs),
+    /// Confirm a recipient of escrow, on the server's machine
+    ///
+    /// Nothing is sealed to a recipient that only mesh.yaml names. This signs in with the keys in the server's state folder.
+    ConfirmEscrow(confirm::ConfirmArgs),
     /// Hand over all that is sealed to the recipients of escrow, as an archive
     ///
     /// `mesh secret escrow > escrow.tar`: an age file for each secret, which whoever has a recipient's key opens with plain
@@ -49,6 +54,7 @@ enum Command {
 pub(crate) async fn run(args: SecretArgs, screen: &Screen) -> Result<Exit, Failure> {
     match args.command {
         Command::List(args) => list::run(args, screen).await,
+        Command::ConfirmEscrow(args) => confirm::run(args, screen).await,
         Command::Escrow(args) => escrow::run(args, screen).await,
         Command::Set(args) => set::run(args, screen).await,
         Command::Rotate(args) => rotate::run(args, screen).await,

@@ -45,7 +45,7 @@ fn each_recipient_says_what_it_waits_for_and_what_it_cannot_open() {
         mesh secret set notes.smtp --node cellar
     escrow: age1KEY
       waits: nothing is sealed to it until, on the server's machine,
-        mesh server confirm-escrow age1KEY
+        mesh secret confirm-escrow age1KEY
     escrow: age1KEY
       is left out: nothing more is sealed to it; what it could open, it can open still
     ");

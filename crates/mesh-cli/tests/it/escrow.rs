@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use tokio::runtime::Handle;
 
 use crate::plane::Plane;
 use crate::program::{fits, mesh, put, run};
@@ -74,7 +73,7 @@ async fn what_is_handed_over_opens_with_age_alone() {
         name(&home, &[&public]);
         for words in ["plan", "apply --yes"] {
             let told = mesh(&home, words);
-            assert!(told.to_string().contains(&format!("mesh server confirm-escrow {public}")), "{told}");
+            assert!(told.to_string().contains(&format!("mesh secret confirm-escrow {public}")), "{told}");
         }
         let waits = mesh(&home, "plan --format json").json();
         assert_eq!(
@@ -86,7 +85,14 @@ async fn what_is_handed_over_opens_with_age_alone() {
         assert!(exit == Some(1) && said.contains("confirm-escrow"), "{said}");
 
         // Confirmed late, it opens what comes then; what it cannot open is named, with what makes it anew.
-        Handle::current().block_on(plane.confirm_escrow(&public));
+        let elsewhere = mesh(keys.path(), &format!("secret confirm-escrow {public}"));
+        assert!(
+            elsewhere.exit == 1 && elsewhere.err.contains("does not hold the server's keys"),
+            "{elsewhere}"
+        );
+        assert!(!keys.path().join(".mesh").exists(), "nothing is made");
+        let confirmed = mesh(&home, &format!("secret confirm-escrow {public}"));
+        assert!(confirmed.exit == 0 && confirmed.err.contains("attic.notes.secret.session"), "{confirmed}");
         until("the vault seals to it", || !mesh(&home, "plan").out.contains("waits"));
         let set = run(&home, &["secret", "set", "notes.smtp"], SENTINEL);
         assert_eq!(set.exit, 0, "{set}");

@@ -22,6 +22,7 @@ const COMMANDS: &[&str] = &[
     "secret set",
     "secret rotate",
     "secret escrow",
+    "secret confirm-escrow",
     "secret reveal",
     "logs",
     "modules",

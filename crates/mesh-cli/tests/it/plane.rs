@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_bus::accounts::Accounts;
-use mesh_bus::verb::{self, ask};
+use mesh_bus::verb::ask;
 use mesh_bus::{Account, Bus, Creds, FirstTry, UserKey, testing};
 use mesh_controller::Roster;
 use mesh_model::name::NodeName;
@@ -85,6 +85,7 @@ impl Plane {
             self.roster.admit_operator(&"local".parse().unwrap(), &user.public(), None).await.unwrap();
         let creds = Creds::new("operator=local".parse().unwrap(), token, user);
         std::fs::create_dir_all(self.state()).unwrap();
+        std::os::unix::fs::symlink(self.bus.folder().join("keys"), self.state().join("keys")).unwrap();
         put(&self.state().join("operator.creds"), &creds.to_text());
         let file = serde_json::json!({"v": 1, "urls": [self.bus.url()], "creds": "operator.creds"});
         put(&self.state().join("bus.json"), &file.to_string());
@@ -109,13 +110,6 @@ impl Plane {
         assert_eq!(pinned.verifying, self.signer);
         let joined = Joined { mesh: "home".parse().unwrap(), signer: pinned.verifying, creds, at: None };
         identity.join(&state, joined).unwrap();
-    }
-
-    /// Confirms a recipient of escrow, as whoever has the server's keys.
-    pub(crate) async fn confirm_escrow(&self, recipient: &str) {
-        let ask = serde_json::json!({"recipient": recipient});
-        let server = self.bus.seat("mesh-server").await;
-        let _: serde_json::Value = verb::ask(&server, "mesh-vault.confirm-escrow", &ask).await.unwrap();
     }
 
     /// Stops everything.
