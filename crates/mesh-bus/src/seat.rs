@@ -23,6 +23,8 @@ use crate::kv::Kv;
 
 mod fence;
 mod lease;
+#[cfg(test)]
+mod model;
 
 pub use fence::{Fence, FenceError};
 use lease::{Chair, Lost, Seated};
