@@ -76,11 +76,11 @@ fn common<'m>(
 ) -> Common<'m> {
     let module = model.module(name);
     let manifest = &module.manifest;
-    let references = module.texts().flat_map(|(_, text, _)| text.template.placeholders());
+    let references = module.texts().flat_map(|(_, text, _)| text.placeholders());
     Common {
         files: files(model, module, contents),
         run: manifest.run.iter().map(|(name, service)| (name.clone(), run(&service.value))).collect(),
-        references: references.map(|placeholder| &placeholder.reference).collect(),
+        references: references.map(|(placeholder, _)| &placeholder.reference).collect(),
         gives: manifest.provides.iter().map(|(name, made)| (name, fields::gives(&made.value))).collect(),
     }
 }
@@ -104,7 +104,7 @@ fn files(
                 let Some(entry) = model.description.files.get(&path) else { continue };
                 let kept = match module.beside.get(&from.value) {
                     // At hand already, so that what changes in it can be told.
-                    Some(beside) if !verbatim => Kept::Inline(beside.text.text.clone().into_bytes()),
+                    Some(beside) if !verbatim => Kept::Inline(beside.text.text.as_bytes().to_owned()),
                     _ => Kept::File(path),
                 };
                 (entry.digest.clone(), entry.size, kept)
@@ -119,24 +119,24 @@ fn files(
 }
 
 fn run(service: &Service) -> Run {
-    let written = |texts: &[Text]| texts.iter().map(|text| text.text.clone()).collect::<Vec<_>>();
+    let written = |texts: &[Text]| texts.iter().map(|text| text.text.to_string()).collect::<Vec<_>>();
     let prepare = |step: &manifest::Prepare| Prepare {
         exec: written(&step.exec),
-        creates: step.creates.as_ref().map(|text| text.text.clone()),
+        creates: step.creates.as_ref().map(|text| text.text.to_string()),
     };
     Run {
         prepare: service.prepare.iter().map(prepare).collect(),
         exec: written(&service.exec),
         image: service.image.as_ref().map(|image| Image {
-            name: image.text.clone(),
+            name: image.text.to_string(),
             args: written(&service.args),
             mounts: written(&service.mounts),
         }),
-        env: service.env.iter().map(|(name, text)| (name.clone(), text.text.clone())).collect(),
-        user: service.user.as_ref().map(|text| text.text.clone()),
+        env: service.env.iter().map(|(name, text)| (name.clone(), text.text.to_string())).collect(),
+        user: service.user.as_ref().map(|text| text.text.to_string()),
         health: service.health.as_ref().map(|health| match health {
-            manifest::Health::Http(text) => Health::Http(text.text.clone()),
-            manifest::Health::Tcp(text) => Health::Tcp(text.text.clone()),
+            manifest::Health::Http(text) => Health::Http(text.text.to_string()),
+            manifest::Health::Tcp(text) => Health::Tcp(text.text.to_string()),
             manifest::Health::Exec(texts) => Health::Exec(written(texts)),
         }),
         restart: service.restart,
@@ -293,7 +293,7 @@ pub(crate) fn too_large(model: &Model<'_>, made: &Assignments, out: &mut Vec<Ref
             0..=50 => "put what is long into files: only their digests travel".to_owned(),
             many => format!("it has {many} consumers: `bind` some of them to another provider"),
         };
-        let mut refusal = model.source.refuse(Code::TooLarge, &model.runs[key], message, help);
+        let mut refusal = model.source.refuse(Code::TooLarge, model.runs[key], message, help);
         refusal.node = Some(key.node.clone());
         refusal.module = Some(key.module.clone());
         out.push(refusal);

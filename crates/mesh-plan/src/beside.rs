@@ -61,7 +61,7 @@ fn text(bytes: Option<&Vec<u8>>, size: u64) -> Result<&str, String> {
 fn refusal(source: &Source, from: &At<FilePath>, why: &str) -> Refusal {
     let message = format!("`{}` {why}", from.value);
     let help = "where nothing in it is to be replaced, say so, and it is taken as it is: `verbatim: true`";
-    let mut refusal = source.refuse(Code::BadValue, &from.span, message, help.to_owned());
+    let mut refusal = source.refuse(Code::BadValue, from.span, message, help.to_owned());
     refusal.name = Some(from.value.to_string());
     refusal
 }

@@ -7,7 +7,6 @@ pub(crate) mod manifest;
 pub(crate) mod mesh;
 
 use std::fmt::Display;
-use std::ops::Range;
 use std::str::FromStr;
 
 use mesh_model::refusal::{Code, Refusal};
@@ -15,6 +14,7 @@ use mesh_model::refusal::{Code, Refusal};
 use crate::nearest::{advice, nearest};
 use crate::shape::Place;
 use crate::source::Source;
+use crate::span::Span;
 use crate::text::{At, Text};
 use crate::yaml::{Entry, Node, Scalar, Style, Value};
 
@@ -28,7 +28,7 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Fields<'n> {
     place: &'static Place,
     entries: &'n [Entry],
-    span: Range<usize>,
+    span: Span,
     /// The keys that one which is not known is surely meant to be.
     meant: Vec<&'static str>,
 }
@@ -46,9 +46,9 @@ impl<'n> Fields<'n> {
     }
 
     /// Where a key stands, or the place that it belongs to.
-    pub(crate) fn span(&self, key: &str) -> Range<usize> {
+    pub(crate) fn span(&self, key: &str) -> Span {
         let entry = self.entries.iter().find(|entry| entry.key == key);
-        entry.map_or_else(|| self.span.clone(), |entry| entry.span.clone())
+        entry.map_or_else(|| self.span, |entry| entry.span)
     }
 }
 
@@ -57,13 +57,7 @@ impl<'a> Reading<'a> {
         Self { source, refusals: Vec::new() }
     }
 
-    pub(crate) fn refuse(
-        &mut self,
-        code: Code,
-        span: &Range<usize>,
-        message: String,
-        help: impl Into<String>,
-    ) {
+    pub(crate) fn refuse(&mut self, code: Code, span: Span, message: String, help: impl Into<String>) {
         self.refusals.push(self.source.refuse(code, span, message, help.into()));
     }
 
@@ -71,7 +65,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn refuse_name(
         &mut self,
         code: Code,
-        span: &Range<usize>,
+        span: Span,
         name: &str,
         message: String,
         help: impl Into<String>,
@@ -86,7 +80,7 @@ impl<'a> Reading<'a> {
         let message = format!("{what} is {}, not {}", wanted, shown(node));
         self.refuse(
             Code::BadValue,
-            &first_line(self.source, &node.span),
+            first_line(self.source, node.span),
             message,
             format!("write {wanted} here"),
         );
@@ -102,13 +96,13 @@ impl<'a> Reading<'a> {
                 meant.extend(nearest(&entry.key, place.keys.iter().map(|key| key.name)));
             }
         }
-        Some(Fields { place, entries, span: first_line(self.source, &node.span), meant })
+        Some(Fields { place, entries, span: first_line(self.source, node.span), meant })
     }
 
     fn unknown_key(&mut self, entry: &Entry, place: &'static Place) {
         let message = format!("{} has no key `{}`", place.what, entry.key);
         let help = advice(&entry.key, "key", place.keys.iter().map(|key| key.name));
-        self.refuse_name(Code::UnknownKey, &entry.span, &entry.key, message, help);
+        self.refuse_name(Code::UnknownKey, entry.span, &entry.key, message, help);
     }
 
     /// The entries of a map. Nothing is an empty one.
@@ -149,13 +143,13 @@ impl<'a> Reading<'a> {
     /// A text with placeholders.
     pub(crate) fn text(&mut self, node: &Node, what: &str) -> Option<Text> {
         let scalar = self.scalar(node, what)?;
-        Some(Text::new(&self.source.text, scalar, &node.span))
+        Some(Text::new(&self.source.text, scalar, node.span))
     }
 
     /// A text that says where something is on the machine: no path from wherever a program happens to be started.
     pub(crate) fn place_on_the_machine(&mut self, node: &Node, what: &str) -> Option<Text> {
         let text = self.text(node, what)?;
-        if text.faults.is_empty() && text.begins().is_some_and(|begins| !begins.starts_with('/')) {
+        if text.faults().is_empty() && text.begins().is_some_and(|begins| !begins.starts_with('/')) {
             self.bad_value(node, what, "a whole path, like `/srv/x` or `${dir.NAME}/x`");
         }
         Some(text)
@@ -168,7 +162,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A name of some kind.
-    pub(crate) fn name<T: FromStr<Err: Display>>(&mut self, text: &str, span: &Range<usize>) -> Option<T> {
+    pub(crate) fn name<T: FromStr<Err: Display>>(&mut self, text: &str, span: Span) -> Option<T> {
         match text.parse() {
             Ok(name) => Some(name),
             Err(error) => {
@@ -184,7 +178,7 @@ impl<'a> Reading<'a> {
     /// A name of some kind behind a key.
     pub(crate) fn named<T: FromStr<Err: Display>>(&mut self, node: &Node, what: &str) -> Option<At<T>> {
         let scalar = self.scalar(node, what)?;
-        Some(At::new(self.name(&scalar.text, &node.span)?, &node.span))
+        Some(At::new(self.name(&scalar.text, node.span)?, node.span))
     }
 
     /// True or false.
@@ -217,13 +211,13 @@ impl<'a> Reading<'a> {
         if found.is_none() {
             let message = format!("{what} cannot be `{}`", scalar.text);
             let help = advice(&scalar.text, "word", words.iter().copied());
-            self.refuse_name(Code::BadValue, &node.span, &scalar.text, message, help);
+            self.refuse_name(Code::BadValue, node.span, &scalar.text, message, help);
         }
         found
     }
 
     /// What has to be there and is not: one of these keys.
-    pub(crate) fn missing(&mut self, fields: &Fields<'_>, keys: &[&str], span: &Range<usize>, help: String) {
+    pub(crate) fn missing(&mut self, fields: &Fields<'_>, keys: &[&str], span: Span, help: String) {
         // A word that is nearly one of the keys has been refused already, and is the cause.
         if keys.iter().any(|key| fields.unsure(key)) {
             return;
@@ -266,8 +260,8 @@ pub(crate) fn shown(node: &Node) -> String {
 }
 
 /// A span cut to its first line: enough to see where a thing begins.
-pub(crate) fn first_line(source: &Source, span: &Range<usize>) -> Range<usize> {
-    let text = source.text.get(span.clone()).unwrap_or_default();
+pub(crate) fn first_line(source: &Source, span: Span) -> Span {
+    let text = source.text.get(span.range()).unwrap_or_default();
     let length = text.find('\n').unwrap_or(text.len());
-    span.start..span.start + length
+    Span::new(span.start(), span.start() + length)
 }

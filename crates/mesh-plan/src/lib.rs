@@ -1,6 +1,6 @@
 //! From a mesh description to a plan, or to everything that is wrong with it.
 //!
-//! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`] and [`text`] (texts that know
+//! Reading order: [`description`] (what is read), [`plan()`] (what comes of it), [`yaml`], [`text`] and [`span`] (texts that know
 //! where they stand), [`shape`] (what a description may say, as data; [`schema`] is made from it), [`mesh`] and [`manifest`] (what the two kinds of
 //! file say), the rules, one file a subject; then [`diff()`] (what a plan would change), [`report`] (the same for
 //! programs) [`document`] (a plan to compare a later one with) and [`graph`] (who needs what from whom).
@@ -19,6 +19,7 @@ pub mod report;
 pub mod schema;
 pub mod shape;
 pub mod source;
+pub mod span;
 pub mod text;
 pub mod yaml;
 

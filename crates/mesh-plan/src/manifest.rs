@@ -4,7 +4,6 @@
 //! file, which nobody but the plan asks for: what travels further is an assignment.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use indexmap::IndexMap;
 use mesh_model::name::{
@@ -14,6 +13,7 @@ use mesh_model::name::{
 use mesh_model::wire::{Alphabet, OnChange, Restart, SecretSpec};
 use serde_json::Value;
 
+use crate::span::Span;
 use crate::text::{At, Text};
 
 /// What is named in a manifest, sorted by name: the order in which it was written says nothing. A list, since most have few
@@ -54,7 +54,7 @@ pub struct Manifest {
     /// The sections in which a name could not be read: what is missing there may be because of that.
     pub unsure: BTreeSet<&'static str>,
     /// Where each section begins.
-    pub sections: BTreeMap<&'static str, Range<usize>>,
+    pub sections: BTreeMap<&'static str, Span>,
 }
 
 /// The type of a setting.

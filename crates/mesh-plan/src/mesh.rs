@@ -1,11 +1,12 @@
 //! What `mesh.yaml` says: the machines, what runs where, settings, bindings. Read by [`crate::decode`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use mesh_model::name::{LocalName, MeshName, ModuleName, NodeName};
 use mesh_model::wire::Provider;
 
+use crate::span::Span;
 use crate::text::At;
 use crate::yaml::Node;
 
@@ -39,7 +40,7 @@ pub struct MeshFile {
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// Where its name stands.
-    pub span: Range<usize>,
+    pub span: Span,
     /// Where the other nodes reach it.
     pub address: Option<String>,
     /// The range for its `auto` ports.
@@ -63,7 +64,7 @@ pub struct Assign {
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Where this is said.
-    pub span: Range<usize>,
+    pub span: Span,
     /// The module.
     pub module: ModuleName,
     /// The node; none for all.
@@ -78,7 +79,7 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Binding {
     /// Where this is said.
-    pub span: Range<usize>,
+    pub span: Span,
     /// The consumer.
     pub module: ModuleName,
     /// Its node; none for all.

@@ -4,7 +4,6 @@
 //! because of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
@@ -23,6 +22,7 @@ use crate::manifest::{Manifest, Provision};
 use crate::meant::Meant;
 use crate::mesh::MeshFile;
 use crate::source::Source;
+use crate::span::Span;
 use crate::text::Text;
 use crate::texts::{Spot, texts};
 use crate::yaml;
@@ -41,7 +41,7 @@ pub(crate) struct Model<'a> {
     pub(crate) meant: Meant,
     pub(crate) modules: BTreeMap<ModuleName, Module>,
     /// What runs where, with where `mesh.yaml` says so.
-    pub(crate) runs: BTreeMap<ModuleKey, Range<usize>>,
+    pub(crate) runs: BTreeMap<ModuleKey, Span>,
     /// The nodes of each module that runs anywhere.
     pub(crate) nodes_of: BTreeMap<ModuleName, Vec<NodeName>>,
     /// Who answers each need.
@@ -127,7 +127,7 @@ impl<'a> Model<'a> {
             }
             for node in assign.nodes.iter().filter(|node| self.mesh.nodes.contains_key(&node.value)) {
                 let key = ModuleKey { node: node.value.clone(), module: assign.module.value.clone() };
-                self.runs.insert(key, node.span.clone());
+                self.runs.insert(key, node.span);
             }
         }
         for key in self.runs.keys() {
@@ -185,7 +185,7 @@ fn refused_folder(path: &str, folder: &str, error: &mesh_model::name::NameError)
     let (message, help) = message.split_once(": ").unwrap_or((&message, ""));
     let source = Source::new(path.to_owned(), None, String::new());
     let help = format!("rename the folder: {help}");
-    let mut refusal = source.refuse(Code::BadName, &(0..0), message.to_owned(), help);
+    let mut refusal = source.refuse(Code::BadName, Span::BEGINNING, message.to_owned(), help);
     refusal.name = Some(folder.to_owned());
     refusal
 }
@@ -202,8 +202,8 @@ fn module(description: &Description, path: &str, name: &ModuleName, refusals: &m
     let digest = description.files[path].digest.clone();
     let mut module = Module { source, manifest, digest, beside, waits: BTreeSet::new() };
     let waiting = module.texts().filter(|(spot, ..)| spot.waits());
-    let used = waiting.flat_map(|(_, text, _)| text.template.placeholders());
-    let waits = used.filter_map(|placeholder| match &placeholder.reference {
+    let used = waiting.flat_map(|(_, text, _)| text.placeholders());
+    let waits = used.filter_map(|(placeholder, _)| match &placeholder.reference {
         Reference::Bound(local, _) => Some(local.clone()),
         _ => None,
     });
@@ -227,18 +227,18 @@ fn tree(
         (_, Some(size)) if size > limit => {
             let message = format!("{path} has {size} bytes, and {limit} are the most");
             let help = "put what is long into a file beside it, and name that with `from`";
-            Some(source.refuse(Code::TooLarge, &(0..0), message, help.to_owned()))
+            Some(source.refuse(Code::TooLarge, Span::BEGINNING, message, help.to_owned()))
         }
         (None, _) => {
             let message = format!("there is no {path}");
             let help = "a mesh description is a folder with a `mesh.yaml` in it; `mesh new` makes one";
-            Some(source.refuse(Code::BadSyntax, &(0..0), message, help.to_owned()))
+            Some(source.refuse(Code::BadSyntax, Span::BEGINNING, message, help.to_owned()))
         }
         (Some(bytes), _) => std::str::from_utf8(bytes).err().map(|error| {
             let at = error.valid_up_to();
             let message = "the file is not UTF-8 from this place on".to_owned();
             let help = "text is UTF-8 without NUL, everywhere: save the file as UTF-8";
-            source.refuse(Code::BadSyntax, &(at..at), message, help.to_owned())
+            source.refuse(Code::BadSyntax, Span::new(at, at), message, help.to_owned())
         }),
     };
     if let Some(refusal) = fault {
@@ -246,10 +246,8 @@ fn tree(
         return (source, None);
     }
     let tree = yaml::parse(&source.text);
-    let told = tree
-        .faults
-        .into_iter()
-        .map(|fault| source.refuse(fault.code, &fault.span, fault.message, fault.help));
+    let told =
+        tree.faults.into_iter().map(|fault| source.refuse(fault.code, fault.span, fault.message, fault.help));
     refusals.extend(told);
     (source, tree.root)
 }

@@ -100,7 +100,7 @@ impl<'m> Ports<'m, '_> {
 
     fn refusal(&self, (key, name): Wanted<'m>, message: String, help: String) -> Refusal {
         let module = self.model.module(&key.module);
-        let span = &module.manifest.ports[name].span;
+        let span = module.manifest.ports[name].span;
         let mut refusal = module.source.refuse(Code::PortTaken, span, message, help);
         refusal.node = Some(key.node.clone());
         refusal.name = Some(name.to_string());

@@ -1,17 +1,16 @@
 //! What the plan itself knows the value of: the placeholders of `with`, `contributes`, `takes` and `answers`.
 
-use std::ops::Range;
-
 use mesh_model::filter::{FilterError, plain};
 use mesh_model::key::ModuleKey;
 use mesh_model::name::LocalName;
-use mesh_model::placeholder::{Access, Part, Placeholder, Reference};
+use mesh_model::placeholder::{Access, Placeholder, Reference};
 use serde_json::Value;
 
 use crate::description::ROOT;
 use crate::manifest::Input;
 use crate::model::Model;
-use crate::text::Text;
+use crate::span::Span;
+use crate::text::{Piece, Text};
 
 /// Whose placeholders are meant.
 #[derive(Clone, Copy)]
@@ -28,7 +27,7 @@ pub(crate) enum Unresolved {
     /// It has been refused already, or the plan does not know it.
     Unknown,
     /// A filter cannot write it, at this place.
-    Filter(FilterError, Range<usize>),
+    Filter(FilterError, Span),
 }
 
 impl<'a, 'm> Scope<'a, 'm> {
@@ -45,37 +44,30 @@ impl<'a, 'm> Scope<'a, 'm> {
     }
 
     fn value(&self, text: &Text) -> Result<Value, Unresolved> {
-        match &text.template.parts[..] {
-            [Part::Placeholder(alone)] if alone.filters.is_empty() && text.faults.is_empty() => {
-                self.reference(&alone.reference).ok_or(Unresolved::Unknown)
-            }
-            _ => self.text(text).map(Value::String),
+        match text.alone().filter(|alone| alone.filters.is_empty()) {
+            Some(alone) => self.reference(&alone.reference).ok_or(Unresolved::Unknown),
+            None => self.text(text).map(Value::String),
         }
     }
 
     /// A text with its placeholders replaced.
     pub(crate) fn text(&self, text: &Text) -> Result<String, Unresolved> {
-        if !text.faults.is_empty() {
-            return Err(Unresolved::Unknown);
-        }
         let mut out = String::with_capacity(text.text.len());
-        let mut places = text.places.iter();
-        for part in &text.template.parts {
-            match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Placeholder(placeholder) => {
-                    let place = places.next().cloned().unwrap_or_default();
-                    out.push_str(&self.placeholder(placeholder, place)?);
+        for piece in text.pieces().ok_or(Unresolved::Unknown)? {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Placeholder(placeholder, place) => {
+                    out.push_str(&self.placeholder(placeholder, place)?)
                 }
             }
         }
         Ok(out)
     }
 
-    fn placeholder(&self, placeholder: &Placeholder, place: Range<usize>) -> Result<String, Unresolved> {
+    fn placeholder(&self, placeholder: &Placeholder, place: Span) -> Result<String, Unresolved> {
         let mut value = self.reference(&placeholder.reference).ok_or(Unresolved::Unknown)?;
         for filter in &placeholder.filters {
-            let written = filter.apply(&value).map_err(|error| Unresolved::Filter(error, place.clone()))?;
+            let written = filter.apply(&value).map_err(|error| Unresolved::Filter(error, place))?;
             value = Value::String(written);
         }
         plain(&value).ok_or(Unresolved::Unknown)

@@ -1,9 +1,9 @@
 //! One file of a description: its text, and where a byte of it stands for people.
 
-use std::ops::Range;
-
 use mesh_model::name::ModuleName;
 use mesh_model::refusal::{Code, Refusal};
+
+use crate::span::Span;
 
 /// A YAML file of a description.
 #[derive(Debug, Clone)]
@@ -50,15 +50,15 @@ impl Source {
 
     /// A refusal of something in this file.
     #[must_use]
-    pub fn refuse(&self, code: Code, span: &Range<usize>, message: String, help: String) -> Refusal {
-        let (line, column) = self.place(span.start);
+    pub fn refuse(&self, code: Code, span: Span, message: String, help: String) -> Refusal {
+        let (line, column) = self.place(span.start());
         Refusal {
             code,
             message,
             file: self.path.clone(),
             line,
             column,
-            span: span.clone(),
+            span: span.range(),
             node: None,
             module: self.module.clone(),
             name: None,

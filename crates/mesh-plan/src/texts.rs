@@ -56,8 +56,8 @@ impl Spot {
     /// Whether every placeholder of what is written here is of a kind that is known here.
     pub(crate) fn allows(self, input: &Input) -> bool {
         let kinds = self.kinds();
-        let mut used = of_input(input).into_iter().flat_map(|text| text.template.placeholders());
-        used.all(|placeholder| kinds.contains(&placeholder.reference.kind()))
+        let mut used = of_input(input).into_iter().flat_map(|text| text.placeholders());
+        used.all(|(placeholder, _)| kinds.contains(&placeholder.reference.kind()))
     }
 
     /// The kinds that are known here.

@@ -7,10 +7,11 @@
 mod places;
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use mesh_model::refusal::Code;
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
+
+use crate::span::Span;
 
 pub(crate) use places::Places;
 
@@ -23,7 +24,7 @@ pub struct Node {
     /// The value.
     pub value: Value,
     /// Its bytes in the file.
-    pub span: Range<usize>,
+    pub span: Span,
 }
 
 /// What YAML can say.
@@ -67,7 +68,7 @@ pub struct Entry {
     /// The key.
     pub key: String,
     /// Where the key stands.
-    pub span: Range<usize>,
+    pub span: Span,
     /// What stands behind it.
     pub value: Node,
     /// Whether it is here again, with something else behind it: that has been refused, and is left out.
@@ -82,7 +83,7 @@ pub struct Fault {
     /// What is wrong.
     pub message: String,
     /// The bytes that are wrong.
-    pub span: Range<usize>,
+    pub span: Span,
     /// The way out.
     pub help: String,
 }
@@ -101,7 +102,12 @@ pub struct Tree {
 pub fn parse(text: &str) -> Tree {
     if let Some(at) = text.find('\0') {
         let help = "text is UTF-8 without NUL, everywhere";
-        return Tree::broken(fault(Code::BadSyntax, at..at + 1, "the file holds a NUL character", help));
+        return Tree::broken(fault(
+            Code::BadSyntax,
+            Span::new(at, at + 1),
+            "the file holds a NUL character",
+            help,
+        ));
     }
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut builder = Builder::new(text, mark);
@@ -112,7 +118,7 @@ pub fn parse(text: &str) -> Tree {
         }
     }
     let end = text.len();
-    let root = builder.root.unwrap_or(Node { value: Value::Null, span: end..end });
+    let root = builder.root.unwrap_or(Node { value: Value::Null, span: Span::new(end, end) });
     Tree { root: Some(root), faults: builder.faults }
 }
 
@@ -128,7 +134,7 @@ impl Tree {
     }
 }
 
-fn fault(code: Code, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Fault {
+fn fault(code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) -> Fault {
     Fault { code, message: message.into(), span, help: help.into() }
 }
 
@@ -140,7 +146,7 @@ struct Open {
 
 enum OpenKind {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, places: KeyPlaces, key: Option<(String, Range<usize>)> },
+    Map { entries: Vec<Entry>, places: KeyPlaces, key: Option<(String, Span)> },
 }
 
 /// Which entry of a map has a key: looked through where they are few, as nearly always, and kept beside where not.
@@ -188,14 +194,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn range(&self, span: &Span) -> Range<usize> {
-        let start = self.byte(span.start.index());
-        start..self.byte(span.end.index()).max(start)
+    fn span(&self, marked: &saphyr_parser::Span) -> Span {
+        let start = self.byte(marked.start.index());
+        Span::new(start, self.byte(marked.end.index()).max(start))
     }
 
-    fn event(&mut self, event: Result<(Event<'_>, Span), ScanError>) -> Result<(), Fault> {
-        let (event, span) = event.map_err(|error| self.syntax(&error))?;
-        let span = self.range(&span);
+    fn event(&mut self, event: Result<(Event<'_>, saphyr_parser::Span), ScanError>) -> Result<(), Fault> {
+        let (event, marked) = event.map_err(|error| self.syntax(&error))?;
+        let span = self.span(&marked);
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) => self.document(span),
@@ -206,22 +212,22 @@ impl<'a> Builder<'a> {
                 "write out what it stands for: a manifest says each thing where it is read",
             )),
             Event::Scalar(text, style, anchor, tag) => {
-                refuse_marks(anchor, tag.is_some(), &span)?;
+                refuse_marks(anchor, tag.is_some(), span)?;
                 self.scalar(text.into_owned(), style, span)
             }
             Event::SequenceStart(anchor, tag) => {
-                refuse_marks(anchor, tag.is_some(), &span)?;
+                refuse_marks(anchor, tag.is_some(), span)?;
                 self.open(span, OpenKind::List(Vec::new()))
             }
             Event::MappingStart(anchor, tag) => {
-                refuse_marks(anchor, tag.is_some(), &span)?;
+                refuse_marks(anchor, tag.is_some(), span)?;
                 self.open(
                     span,
                     OpenKind::Map { entries: Vec::new(), places: KeyPlaces::default(), key: None },
                 )
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                self.close(&span);
+                self.close(span);
                 Ok(())
             }
         }
@@ -232,10 +238,10 @@ impl<'a> Builder<'a> {
         let end = self.text[start..].chars().next().map_or(start, |c| start + c.len_utf8());
         let help = "the text up to this place is YAML: look at what is just before it too, \
                     for a bracket or a quote that is not closed, or an indentation that differs";
-        fault(Code::BadSyntax, start..end, format!("this is not YAML: {}", error.info()), help)
+        fault(Code::BadSyntax, Span::new(start, end), format!("this is not YAML: {}", error.info()), help)
     }
 
-    fn document(&mut self, span: Range<usize>) -> Result<(), Fault> {
+    fn document(&mut self, span: Span) -> Result<(), Fault> {
         self.documents += 1;
         if self.documents == 1 {
             return Ok(());
@@ -243,7 +249,7 @@ impl<'a> Builder<'a> {
         Err(fault(Code::BadSyntax, span, "a second document begins here", "one file holds one document"))
     }
 
-    fn scalar(&mut self, text: String, style: ScalarStyle, span: Range<usize>) -> Result<(), Fault> {
+    fn scalar(&mut self, text: String, style: ScalarStyle, span: Span) -> Result<(), Fault> {
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::Single,
@@ -268,7 +274,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn open(&mut self, span: Range<usize>, kind: OpenKind) -> Result<(), Fault> {
+    fn open(&mut self, span: Span, kind: OpenKind) -> Result<(), Fault> {
         if let Some(Open { kind: OpenKind::Map { key: None, .. }, .. }) = self.stack.last() {
             return Err(fault(
                 Code::BadSyntax,
@@ -281,26 +287,26 @@ impl<'a> Builder<'a> {
             let message = format!("this is nested deeper than {DEPTH} lists and maps");
             return Err(fault(Code::BadSyntax, span, message, "nothing in a description is nested so deep"));
         }
-        self.stack.push(Open { start: span.start, kind });
+        self.stack.push(Open { start: span.start(), kind });
         Ok(())
     }
 
-    fn close(&mut self, span: &Range<usize>) {
+    fn close(&mut self, span: Span) {
         let Some(open) = self.stack.pop() else { return };
         // A block ends where its last value ends: the parser knows only that by then something else has begun.
-        let bracket = self.text[span.clone()].ends_with([']', '}']);
+        let bracket = self.text[span.range()].ends_with([']', '}']);
         let (value, last) = match open.kind {
             OpenKind::List(items) => {
-                let last = items.last().map(|item| item.span.end);
+                let last = items.last().map(|item| item.span.end());
                 (Value::List(items), last)
             }
             OpenKind::Map { entries, .. } => {
-                let last = entries.last().map(|entry| entry.value.span.end.max(entry.span.end));
+                let last = entries.last().map(|entry| entry.value.span.end().max(entry.span.end()));
                 (Value::Map(entries), last)
             }
         };
-        let end = if bracket { span.end } else { last.unwrap_or(open.start) };
-        self.put(Node { value, span: open.start..end.max(open.start) });
+        let end = if bracket { span.end() } else { last.unwrap_or(open.start) };
+        self.put(Node { value, span: Span::new(open.start, end.max(open.start)) });
     }
 
     fn put(&mut self, node: Node) {
@@ -326,13 +332,13 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn refuse_marks(anchor: usize, tagged: bool, span: &Range<usize>) -> Result<(), Fault> {
+fn refuse_marks(anchor: usize, tagged: bool, span: Span) -> Result<(), Fault> {
     let what = match (anchor, tagged) {
         (0, false) => return Ok(()),
         (0, true) => "a tag (`!name`) is not used here",
         _ => "an anchor (`&name`) is not used here",
     };
-    Err(fault(Code::BadSyntax, span.clone(), what, "put text that begins with `!`, `&` or `*` in quotes"))
+    Err(fault(Code::BadSyntax, span, what, "put text that begins with `!`, `&` or `*` in quotes"))
 }
 
 #[cfg(test)]

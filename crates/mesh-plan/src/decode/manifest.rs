@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 use super::{Fields, Reading, as_boolean, as_integer, shown};
 use crate::manifest::{Content, File, Input, Manifest, Names, Need, Port, Setting, SettingType};
 use crate::shape;
+use crate::span::Span;
 use crate::text::{At, Text};
 use crate::yaml::{Entry, Node, Scalar, Style, Value};
 
@@ -27,7 +28,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, root: &Node, name: ModuleName) -> 
     for entry in fields.entries {
         let known = shape::MANIFEST.keys.iter().find(|key| key.name == entry.key);
         let Some(known) = known else { continue };
-        manifest.sections.insert(known.name, entry.span.clone());
+        manifest.sections.insert(known.name, entry.span);
         section(reading, &entry.value, known.name, &mut manifest);
         if entry.again || names(&manifest, known.name) < written(&entry.value) {
             manifest.unsure.insert(known.name);
@@ -36,7 +37,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, root: &Node, name: ModuleName) -> 
     manifest.unsure.extend(&fields.meant);
     if fields.get("module").is_none() {
         let help = format!("add a first line: `module: {}`", manifest.name);
-        reading.missing(&fields, &["module"], &(0..0), help);
+        reading.missing(&fields, &["module"], Span::BEGINNING, help);
     }
     manifest
 }
@@ -70,7 +71,7 @@ fn seats(reading: &mut Reading<'_>, node: &Node) -> Vec<At<SeatName>> {
         if seats.iter().any(|known| known.value == seat.value) {
             let message = format!("`{}` is here twice", seat.value);
             let help = "keep one of the two";
-            reading.refuse_name(Code::DuplicateName, &seat.span, seat.value.as_str(), message, help);
+            reading.refuse_name(Code::DuplicateName, seat.span, seat.value.as_str(), message, help);
         } else {
             seats.push(seat);
         }
@@ -118,10 +119,10 @@ where
 {
     let mut out = Names::new();
     for entry in reading.entries(node, what).unwrap_or_default() {
-        let name = reading.name::<K>(&entry.key, &entry.span);
+        let name = reading.name::<K>(&entry.key, entry.span);
         let value = read(reading, entry);
         if let (Some(name), Some(value)) = (name, value) {
-            out.insert(name, At::new(value, &entry.span));
+            out.insert(name, At::new(value, entry.span));
         }
     }
     sorted(out)
@@ -139,7 +140,7 @@ fn module(reading: &mut Reading<'_>, node: &Node, folder: &ModuleName) {
         let message = format!("the module is called `{}`, and its folder `{folder}`", name.value);
         let help =
             format!("a module is called as its folder is: write `module: {folder}`, or rename the folder");
-        reading.refuse_name(Code::BadName, &node.span, name.value.as_str(), message, help);
+        reading.refuse_name(Code::BadName, node.span, name.value.as_str(), message, help);
     }
 }
 
@@ -165,7 +166,7 @@ fn setting(reading: &mut Reading<'_>, entry: &Entry) -> Option<Setting> {
                 let message =
                     format!("the setting `{}` is {}, not {}", entry.key, kind.as_str(), shown(node));
                 let help = format!("write a default that is {}, or another `type`", kind.as_str());
-                reading.refuse_name(Code::BadSetting, &node.span, &entry.key, message, help);
+                reading.refuse_name(Code::BadSetting, node.span, &entry.key, message, help);
                 None
             }
         },
@@ -237,17 +238,17 @@ fn need(reading: &mut Reading<'_>, entry: &Entry) -> Option<Need> {
         Some(node) => reading.named(node, "`provision`"),
         None => {
             let help = format!("say what it needs: `{}: {{provision: postgres-database}}`", entry.key);
-            reading.missing(&fields, &["provision"], &entry.span, help);
+            reading.missing(&fields, &["provision"], entry.span, help);
             None
         }
     };
     let mut with = Names::new();
     if let Some(node) = fields.get("with") {
         for entry in reading.entries(node, "`with`").unwrap_or_default() {
-            let name = reading.name::<FieldName>(&entry.key, &entry.span);
+            let name = reading.name::<FieldName>(&entry.key, entry.span);
             let value = input(reading, &entry.value, "a contribution");
             if let (Some(name), Some(value)) = (name, value) {
-                with.insert(name, At::new(value, &entry.value.span));
+                with.insert(name, At::new(value, entry.value.span));
             }
         }
     }
@@ -260,7 +261,7 @@ fn input(reading: &mut Reading<'_>, node: &Node, what: &str) -> Option<Input> {
     let scalar = reading.scalar(node, what)?;
     Some(match plain(scalar) {
         Some(value) => Input::Plain(value),
-        None => Input::Text(Text::new(&reading.source.text, scalar, &node.span)),
+        None => Input::Text(Text::new(&reading.source.text, scalar, node.span)),
     })
 }
 
@@ -304,8 +305,8 @@ fn content(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry, verbat
         (Some(node), None) => {
             let scalar = reading.scalar(node, "`content`")?;
             let text = match verbatim {
-                true => Text::verbatim(scalar, &node.span),
-                false => Text::new(&reading.source.text, scalar, &node.span),
+                true => Text::verbatim(scalar, node.span),
+                false => Text::new(&reading.source.text, scalar, node.span),
             };
             Some(Content::Inline(text))
         }
@@ -313,14 +314,14 @@ fn content(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry, verbat
         (None, None) => {
             let help =
                 "say what is in it with `content`, or which file it is made from with `from`".to_owned();
-            reading.missing(fields, &["content", "from"], &entry.span, help);
+            reading.missing(fields, &["content", "from"], entry.span, help);
             None
         }
         (Some(_), Some(_)) => {
             let message = format!("`{}` has both `content` and `from`", entry.key);
             reading.refuse_name(
                 Code::BadValue,
-                &fields.span("from"),
+                fields.span("from"),
                 &entry.key,
                 message,
                 "keep one of the two",
@@ -348,7 +349,7 @@ fn images(reading: &mut Reading<'_>, node: &Node) -> BTreeMap<String, At<Option<
             Some(node) => reading.named(node, "`containerfile`"),
             None => {
                 let help = "say what it is built from: `{containerfile: Containerfile}`".to_owned();
-                reading.missing(&fields, &["containerfile"], &entry.span, help);
+                reading.missing(&fields, &["containerfile"], entry.span, help);
                 None
             }
         };
@@ -358,11 +359,11 @@ fn images(reading: &mut Reading<'_>, node: &Node) -> BTreeMap<String, At<Option<
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.'));
         if good {
-            out.insert(entry.key.clone(), At::new(file, &entry.span));
+            out.insert(entry.key.clone(), At::new(file, entry.span));
         } else {
             let message = format!("`{}` is not the name of an image", entry.key);
             let help = "a name without registry, tag and digest, like `mesh-notes`";
-            reading.refuse_name(Code::BadName, &entry.span, &entry.key, message, help);
+            reading.refuse_name(Code::BadName, entry.span, &entry.key, message, help);
         }
     }
     out

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use mesh_model::name::{ModuleName, NodeName};
 use mesh_model::refusal::Code;
@@ -13,6 +13,7 @@ mod escrow;
 use super::Reading;
 use crate::mesh::{Assign, Binding, Machine, MeshFile, PORTS, Settings};
 use crate::shape;
+use crate::span::Span;
 use crate::text::At;
 use crate::yaml::{Entry, Node, Value};
 
@@ -29,7 +30,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, root: &Node, misnamed: BTreeSet<St
         Some(node) => file.mesh = reading.named(node, "`mesh`").map(|name| name.value),
         None => {
             let help = "add a first line with its name: `mesh: home`".to_owned();
-            reading.missing(&fields, &["mesh"], &(0..0), help);
+            reading.missing(&fields, &["mesh"], Span::BEGINNING, help);
         }
     }
     let section = |reading: &mut Reading<'_>, key: &'static str, file: &mut MeshFile, read: Read| {
@@ -54,14 +55,14 @@ type Read = fn(&mut Reading<'_>, &Entry, &mut MeshFile);
 
 fn node(reading: &mut Reading<'_>, entry: &Entry, file: &mut MeshFile) {
     let machine = machine(reading, entry);
-    match reading.name::<NodeName>(&entry.key, &entry.span) {
+    match reading.name::<NodeName>(&entry.key, entry.span) {
         Some(name) => drop(file.nodes.insert(name, machine)),
         None => drop(file.misnamed.insert(entry.key.clone())),
     }
 }
 
 fn machine(reading: &mut Reading<'_>, entry: &Entry) -> Machine {
-    let mut machine = Machine { span: entry.span.clone(), address: None, ports: PORTS, unsure: true };
+    let mut machine = Machine { span: entry.span, address: None, ports: PORTS, unsure: true };
     let Some(fields) = reading.place(&entry.value, &shape::NODE) else { return machine };
     let written = fields.get("address");
     machine.address = written.and_then(|node| address(reading, node));
@@ -116,7 +117,7 @@ fn assign(reading: &mut Reading<'_>, entry: &Entry, file: &mut MeshFile) {
     if file.misnamed.contains(&entry.key) {
         return;
     }
-    let module = reading.name(&entry.key, &entry.span);
+    let module = reading.name(&entry.key, entry.span);
     let items = match &entry.value.value {
         Value::List(items) => items.as_slice(),
         _ => std::slice::from_ref(&entry.value),
@@ -126,20 +127,20 @@ fn assign(reading: &mut Reading<'_>, entry: &Entry, file: &mut MeshFile) {
     for item in items {
         let scalar = reading.scalar(item, "a node in `assign`");
         let known = scalar.filter(|scalar| !file.misnamed.contains(&scalar.text));
-        let Some(name) = known.and_then(|scalar| reading.name::<NodeName>(&scalar.text, &item.span)) else {
+        let Some(name) = known.and_then(|scalar| reading.name::<NodeName>(&scalar.text, item.span)) else {
             unsure = true;
             continue;
         };
         if nodes.iter().any(|known| known.value == name) {
             let message = format!("`{}` is assigned to `{name}` twice", entry.key);
             let help = "a module runs on a node once: take one of the two out";
-            reading.refuse_name(Code::DuplicateName, &item.span, name.as_str(), message, help);
+            reading.refuse_name(Code::DuplicateName, item.span, name.as_str(), message, help);
         } else {
-            nodes.push(At::new(name, &item.span));
+            nodes.push(At::new(name, item.span));
         }
     }
     match module {
-        Some(module) => file.assign.push(Assign { module: At::new(module, &entry.span), nodes, unsure }),
+        Some(module) => file.assign.push(Assign { module: At::new(module, entry.span), nodes, unsure }),
         None => file.strangers.push(("assign", entry.key.clone())),
     }
 }
@@ -148,7 +149,7 @@ fn assign(reading: &mut Reading<'_>, entry: &Entry, file: &mut MeshFile) {
 fn target(
     reading: &mut Reading<'_>,
     text: &str,
-    span: &Range<usize>,
+    span: Span,
     section: &'static str,
     file: &mut MeshFile,
 ) -> Option<(ModuleName, Option<NodeName>)> {
@@ -172,30 +173,30 @@ fn target(
 }
 
 fn settings(reading: &mut Reading<'_>, entry: &Entry, file: &mut MeshFile) {
-    let target = target(reading, &entry.key, &entry.span, "config", file);
+    let target = target(reading, &entry.key, entry.span, "config", file);
     let entries = reading.entries(&entry.value, "what stands for a module in `config`");
     let Some((module, node)) = target else { return };
-    let value = |entry: &Entry| (At::new(entry.key.clone(), &entry.span), entry.value.clone());
+    let value = |entry: &Entry| (At::new(entry.key.clone(), entry.span), entry.value.clone());
     let values = entries.unwrap_or_default().iter().map(value).collect();
     let unsure = entry.again || entries.is_none();
-    file.config.push(Settings { span: entry.span.clone(), module, node, values, unsure });
+    file.config.push(Settings { span: entry.span, module, node, values, unsure });
 }
 
 fn binding(reading: &mut Reading<'_>, entry: &Entry, file: &mut MeshFile) {
     let Some((consumer, local)) = entry.key.split_once('.') else {
         let message = format!("`{}` does not name a need", entry.key);
         let help = "a need is `module.need`, or `module@node.need` for one node: `notes.db: postgres@attic`";
-        reading.refuse_name(Code::BadName, &entry.span, &entry.key, message, help);
+        reading.refuse_name(Code::BadName, entry.span, &entry.key, message, help);
         let module = entry.key.split('@').next().unwrap_or_default();
         file.strangers.push(("bind", module.to_owned()));
         return;
     };
-    let target = target(reading, consumer, &entry.span, "bind", file);
-    let name = reading.name(local, &entry.span);
+    let target = target(reading, consumer, entry.span, "bind", file);
+    let name = reading.name(local, entry.span);
     let to = provider(reading, &entry.value);
     match (target, name) {
         (Some((module, node)), Some(local)) => {
-            file.bind.push(Binding { span: entry.span.clone(), module, node, local, to })
+            file.bind.push(Binding { span: entry.span, module, node, local, to })
         }
         (Some((module, _)), None) => file.strangers.push(("bind", module.to_string())),
         (None, _) => {}
@@ -206,9 +207,9 @@ fn provider(reading: &mut Reading<'_>, value: &Node) -> Option<At<Provider>> {
     let text = &reading.scalar(value, "a binding")?.text;
     let Some((module, node)) = text.split_once('@') else {
         let message = format!("who answers is a module on its node, and `{text}` names no node");
-        reading.refuse(Code::BadValue, &value.span, message, format!("name the node too: `{text}@NODE`"));
+        reading.refuse(Code::BadValue, value.span, message, format!("name the node too: `{text}@NODE`"));
         return None;
     };
-    let (module, node) = (reading.name(module, &value.span)?, reading.name(node, &value.span)?);
-    Some(At::new(Provider { module, node }, &value.span))
+    let (module, node) = (reading.name(module, value.span)?, reading.name(node, value.span)?);
+    Some(At::new(Provider { module, node }, value.span))
 }

@@ -21,7 +21,7 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
         }
         let message = format!("`{node}` has no address, and {why}");
         let help = format!("say where the other nodes reach it: `{node}: {{address: 192.168.1.10}}`");
-        let mut refusal = model.source.refuse(Code::MissingAddress, &machine.span, message, help);
+        let mut refusal = model.source.refuse(Code::MissingAddress, machine.span, message, help);
         refusal.node = Some(node);
         out.push(refusal);
     }
@@ -55,7 +55,7 @@ fn placeholders(model: &Model<'_>, why: &mut BTreeMap<NodeName, String>) {
     for (name, module) in &model.modules {
         let nodes = model.nodes_of(name);
         for (_, text, _) in module.texts() {
-            for placeholder in text.template.placeholders() {
+            for (placeholder, _) in text.placeholders() {
                 for node in nodes {
                     let asked = match &placeholder.reference {
                         Reference::MachineAddress => Some(node),

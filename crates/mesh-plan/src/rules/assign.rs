@@ -4,6 +4,7 @@ use mesh_model::refusal::{Code, Refusal};
 
 use crate::model::{Model, wanted};
 use crate::nearest::{advice, or};
+use crate::span::Span;
 
 /// `unknown-module`: one that neither lies in the folder nor ships with mesh.
 pub(crate) fn unknown_modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
@@ -11,18 +12,13 @@ pub(crate) fn unknown_modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
         let name = &assign.module.value;
         if !model.modules.contains_key(name) {
             let message = format!("there is no module `{name}`");
-            out.push(unknown(model, name.as_str(), &assign.module.span, message));
+            out.push(unknown(model, name.as_str(), assign.module.span, message));
         }
     }
 }
 
 /// A refusal of a module that is nowhere, with the nearest one.
-pub(crate) fn unknown(
-    model: &Model<'_>,
-    name: &str,
-    span: &std::ops::Range<usize>,
-    message: String,
-) -> Refusal {
+pub(crate) fn unknown(model: &Model<'_>, name: &str, span: Span, message: String) -> Refusal {
     let known = model.modules.keys().chain(model.catalog.modules.keys());
     let mut known: Vec<&str> = known.map(|module| module.as_str()).collect();
     known.sort_unstable();
@@ -42,7 +38,7 @@ pub(crate) fn unknown_nodes(model: &Model<'_>, out: &mut Vec<Refusal>) {
         for node in assign.nodes.iter().filter(|node| model.is_no_node(&node.value)) {
             let message =
                 format!("`{}` is assigned to `{}`, which is not in `nodes`", assign.module.value, node.value);
-            let mut refusal = unknown_node(model, node.value.as_str(), &node.span, message);
+            let mut refusal = unknown_node(model, node.value.as_str(), node.span, message);
             refusal.module = Some(assign.module.value.clone());
             out.push(refusal);
         }
@@ -50,12 +46,7 @@ pub(crate) fn unknown_nodes(model: &Model<'_>, out: &mut Vec<Refusal>) {
 }
 
 /// A refusal of a node that is not there, with the nearest one.
-pub(crate) fn unknown_node(
-    model: &Model<'_>,
-    name: &str,
-    span: &std::ops::Range<usize>,
-    message: String,
-) -> Refusal {
+pub(crate) fn unknown_node(model: &Model<'_>, name: &str, span: Span, message: String) -> Refusal {
     let known = model.mesh.nodes.keys().map(|node| node.as_str());
     let help = or(&advice(name, "node", known), &format!("add `{name}: {{address: …}}` to `nodes`"));
     let mut refusal = model.source.refuse(Code::UnknownNode, span, message, help);

@@ -79,7 +79,7 @@ fn refusal(model: &Model<'_>, circle: &[(&ModuleKey, &LocalName)]) -> Refusal {
     let help = "let one of them start without the other: do not use the answer in its files, `env` or commands, or \
                 `bind` the need to another provider";
     let module = model.module(&first.module);
-    let span = &module.manifest.needs[*local].span;
+    let span = module.manifest.needs[*local].span;
     let mut refusal = module.source.refuse(Code::WaitsOnItself, span, message, help.to_owned());
     refusal.node = Some(first.node.clone());
     refusal.name = Some(local.to_string());

@@ -1,7 +1,6 @@
 //! What each consumer hands to its provider: all that it takes, nothing else, and nothing that another has taken.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use mesh_model::filter::plain;
 use mesh_model::key::ModuleKey;
@@ -14,6 +13,7 @@ use crate::manifest::{Need, Provision, Take};
 use crate::model::Model;
 use crate::nearest::{advice, nearest};
 use crate::scope::{Scope, Unresolved};
+use crate::span::Span;
 use crate::text::At;
 use crate::texts::Spot;
 
@@ -57,7 +57,7 @@ struct One<'a, 'm> {
 }
 
 impl<'a> One<'a, '_> {
-    fn refuse(&self, code: Code, span: &Range<usize>, message: String, help: String, out: &mut Vec<Refusal>) {
+    fn refuse(&self, code: Code, span: Span, message: String, help: String, out: &mut Vec<Refusal>) {
         let mut refusal = self.model.module(&self.key.module).source.refuse(code, span, message, help);
         refusal.node = Some(self.key.node.clone());
         refusal.name = Some(self.local.to_string());
@@ -77,7 +77,7 @@ impl<'a> One<'a, '_> {
             let message = format!("`{}` does not take `{field}`", self.name);
             let help = advice(field.as_str(), "field that it takes", known.clone());
             meant.extend(nearest(field.as_str(), known.filter(|known| !with.contains_key(*known))));
-            self.refuse(Code::UnknownContribution, &value.span, message, help, out);
+            self.refuse(Code::UnknownContribution, value.span, message, help, out);
         }
         let mut whole = meant.is_empty();
         for (field, take) in takes {
@@ -89,7 +89,7 @@ impl<'a> One<'a, '_> {
                 );
                 let help =
                     format!("add it: `{}: {{provision: {}, with: {{{field}: …}}}}`", self.local, self.name);
-                self.refuse(Code::MissingContribution, &self.need.span, message, help, out);
+                self.refuse(Code::MissingContribution, self.need.span, message, help, out);
                 whole = false;
             }
         }
@@ -101,35 +101,35 @@ impl<'a> One<'a, '_> {
         let mut values = Map::new();
         for (field, take) in &self.made.takes {
             if let Some((value, span)) = self.value(field, &take.value, out) {
-                self.fits(field, &take.value, &value, &span, out);
+                self.fits(field, &take.value, &value, span, out);
                 values.insert(field.to_string(), value);
             }
         }
         values
     }
 
-    fn value(&self, field: &FieldName, take: &Take, out: &mut Vec<Refusal>) -> Option<(Value, Range<usize>)> {
+    fn value(&self, field: &FieldName, take: &Take, out: &mut Vec<Refusal>) -> Option<(Value, Span)> {
         let provider = ModuleKey { node: self.from.node.clone(), module: self.from.module.clone() };
         let (value, span) = match (self.need.value.with.get(field), &take.default) {
             // What may not stand there has been refused for that.
             (Some(input), _) if !Spot::With.allows(&input.value) => return None,
-            (Some(input), _) => (Scope::of(self.model, self.key).input(&input.value), &input.span),
+            (Some(input), _) => (Scope::of(self.model, self.key).input(&input.value), input.span),
             // A default that does not fit has been refused where it is written.
             (None, Some(input)) if !take.required && !self.made.unsure => {
                 let scope =
                     Scope { consumer: Some((self.key, self.local)), ..Scope::of(self.model, &provider) };
-                (scope.input(input), &self.need.span)
+                (scope.input(input), self.need.span)
             }
             _ => return None,
         };
         match value {
-            Ok(value) => Some((value, span.clone())),
+            Ok(value) => Some((value, span)),
             Err(Unresolved::Unknown) => None,
             Err(Unresolved::Filter(error, place)) => {
                 let message = format!("`{field}` cannot be written: {error}");
                 self.refuse(
                     Code::BadPlaceholder,
-                    &place,
+                    place,
                     message,
                     "use another filter, or another value".to_owned(),
                     out,
@@ -139,14 +139,7 @@ impl<'a> One<'a, '_> {
         }
     }
 
-    fn fits(
-        &self,
-        field: &FieldName,
-        take: &Take,
-        value: &Value,
-        span: &Range<usize>,
-        out: &mut Vec<Refusal>,
-    ) {
+    fn fits(&self, field: &FieldName, take: &Take, value: &Value, span: Span, out: &mut Vec<Refusal>) {
         let Some(text) = plain(value) else {
             let message = format!("`{field}` is handed a list, and a contribution is a text or a number");
             self.refuse(Code::BadContribution, span, message, "use `| lines` or `| json`".to_owned(), out);
@@ -188,7 +181,7 @@ impl<'a> One<'a, '_> {
         );
         let help = format!("give one of the two another {}", distinct[0]);
         let with = self.need.value.with.get(&distinct[0]);
-        let span = with.map_or(&self.need.span, |input| &input.span);
+        let span = with.map_or(self.need.span, |input| input.span);
         self.refuse(Code::ContributionTaken, span, message, help, out);
     }
 }

@@ -10,6 +10,7 @@ use mesh_model::wire::Give;
 use crate::manifest::{Gives, Provision};
 use crate::model::Model;
 use crate::nearest::advice;
+use crate::span::Span;
 use crate::text::Text;
 
 /// What the providers of a need make, one each: of those that answer it where its module runs; where it runs nowhere, of
@@ -34,7 +35,7 @@ pub(crate) fn answering<'m>(
 
 /// The fields that `from` puts a field together from.
 fn sources(text: &Text) -> impl Iterator<Item = &FieldName> {
-    text.template.placeholders().filter_map(|placeholder| match &placeholder.reference {
+    text.placeholders().filter_map(|(placeholder, _)| match &placeholder.reference {
         Reference::Gives(field) => Some(field),
         _ => None,
     })
@@ -66,7 +67,9 @@ pub(crate) fn gives(provision: &Provision) -> BTreeMap<FieldName, Give> {
         let give = match &give.value {
             Gives::Value => Give::Value,
             Gives::Secret { length, alphabet } => Give::Secret { length: *length, alphabet: *alphabet },
-            Gives::From(text) => Give::From { template: text.text.clone(), secret: secret.contains(name) },
+            Gives::From(text) => {
+                Give::From { template: text.text.to_string(), secret: secret.contains(name) }
+            }
         };
         (name.clone(), give)
     };
@@ -81,7 +84,7 @@ pub(crate) fn circles(model: &Model<'_>, out: &mut Vec<Refusal>) {
             strangers(&provision.value, &mut found);
             circle(&provision.value, &mut found);
             for (code, span, name, message, help) in found {
-                let mut refusal = module.source.refuse(code, &span, message, help);
+                let mut refusal = module.source.refuse(code, span, message, help);
                 refusal.name = Some(name.to_string());
                 out.push(refusal);
             }
@@ -89,7 +92,7 @@ pub(crate) fn circles(model: &Model<'_>, out: &mut Vec<Refusal>) {
     }
 }
 
-type Found<'a> = (Code, std::ops::Range<usize>, &'a FieldName, String, String);
+type Found<'a> = (Code, Span, &'a FieldName, String, String);
 
 /// Every field that is put together.
 fn composed(provision: &Provision) -> impl Iterator<Item = (&FieldName, &Text)> {
@@ -107,7 +110,7 @@ fn strangers<'a>(provision: &'a Provision, out: &mut Vec<Found<'a>>) {
                 let message = format!("`${{gives.{field}}}`: this provision does not give `{field}`");
                 let known = provision.gives.keys().map(|field| field.as_str());
                 let help = advice(field.as_str(), "field in its `gives`", known);
-                out.push((Code::UnknownPlaceholder, place.clone(), field, message, help));
+                out.push((Code::UnknownPlaceholder, place, field, message, help));
             }
         }
     }
@@ -125,6 +128,6 @@ fn circle<'a>(provision: &'a Provision, out: &mut Vec<Found<'a>>) {
         let row: Vec<String> = left.keys().map(|name| format!("`{name}`")).collect();
         let message = format!("these fields are put together from each other: {}", row.join(", "));
         let help = "let one of them be answered by the provider, without `from`".to_owned();
-        out.push((Code::BadPlaceholder, text.span.clone(), name, message, help));
+        out.push((Code::BadPlaceholder, text.span, name, message, help));
     }
 }

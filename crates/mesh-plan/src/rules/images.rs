@@ -37,7 +37,7 @@ pub(crate) fn not_built(model: &Model<'_>, out: &mut Vec<Refusal>) {
                     true => declare,
                     false => or(&advice(wanted, "image", built.iter().copied()), &declare),
                 };
-                let mut refusal = module.source.refuse(Code::ImageNotBuilt, &image.span, message, help);
+                let mut refusal = module.source.refuse(Code::ImageNotBuilt, image.span, message, help);
                 refusal.name = Some(wanted.to_owned());
                 out.push(refusal);
             }
@@ -90,7 +90,7 @@ pub(crate) fn from_nothing(model: &Model<'_>, out: &mut Vec<Refusal>) {
             let near = meant(file, &containerfiles(model, name));
             let near = near.map(|near| format!("did you mean `{near}`? Or ")).unwrap_or_default();
             let help = format!("{near}make the file modules/{name}/{}, or name the right one", file.value);
-            let mut refusal = module.source.refuse(Code::ImageNotBuilt, &file.span, message, help);
+            let mut refusal = module.source.refuse(Code::ImageNotBuilt, file.span, message, help);
             refusal.name = Some(image.to_owned());
             out.push(refusal);
         }
@@ -114,8 +114,8 @@ pub(crate) fn without_target(model: &Model<'_>, out: &mut Vec<Refusal>) {
             let message = format!("`{inside}` is a Containerfile, and no image of `images` is built from it");
             let help = format!("add to the manifest: `images: {{mesh-{name}: {{containerfile: {inside}}}}}`");
             let sections = &module.manifest.sections;
-            let span = sections.get("images").or_else(|| sections.get("module")).cloned().unwrap_or(0..0);
-            let mut refusal = module.source.refuse(Code::ImageWithoutTarget, &span, message, help);
+            let span = sections.get("images").or_else(|| sections.get("module")).cloned().unwrap_or_default();
+            let mut refusal = module.source.refuse(Code::ImageWithoutTarget, span, message, help);
             refusal.name = Some(inside.to_owned());
             out.push(refusal);
         }

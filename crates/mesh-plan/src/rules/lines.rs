@@ -63,7 +63,7 @@ pub(crate) fn collected(model: &Model<'_>, out: &mut Vec<Refusal>) {
                         "this item of `{collection}` holds a line break, and `{reader}` on `{node}` writes an item a line"
                     );
                     let help = "make it several items, one for each line".to_owned();
-                    let mut refusal = module.source.refuse(Code::BadValue, &item.span, message, help);
+                    let mut refusal = module.source.refuse(Code::BadValue, item.span, message, help);
                     refusal.node = Some(node.clone());
                     refusal.name = Some(collection.to_string());
                     out.push(refusal);
@@ -78,9 +78,9 @@ fn reader<'m>(model: &'m Model<'_>, node: &NodeName, collection: &CollectionName
     let here: BTreeSet<&ModuleName> =
         model.runs.keys().filter(|key| key.node == *node).map(|key| &key.module).collect();
     let reads = |name: &&ModuleName| {
-        let mut placeholders =
-            model.module(name).texts().flat_map(|(_, text, _)| text.template.placeholders());
-        placeholders.any(|placeholder| is_written(placeholder) && is_of(&placeholder.reference, collection))
+        let mut placeholders = model.module(name).texts().flat_map(|(_, text, _)| text.placeholders());
+        placeholders
+            .any(|(placeholder, _)| is_written(placeholder) && is_of(&placeholder.reference, collection))
     };
     here.into_iter().find(reads)
 }

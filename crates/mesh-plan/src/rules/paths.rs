@@ -17,7 +17,7 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
                 if files.contains_key(above) {
                     let message = format!("`{above}` is a file, and `{path}` wants it to be a folder");
                     let help = "give one of the two another path".to_owned();
-                    let mut refusal = module.source.refuse(Code::PathTaken, &file.span, message, help);
+                    let mut refusal = module.source.refuse(Code::PathTaken, file.span, message, help);
                     refusal.name = Some(path.to_string());
                     out.push(refusal);
                     break;
@@ -41,7 +41,7 @@ pub(crate) fn files_that_are_not_there(model: &Model<'_>, out: &mut Vec<Refusal>
                 beside.take_while(|path| path.starts_with(&folder)).map(|path| &path[folder.len()..]);
             let message = format!("there is no file `{}` beside the manifest", from.value);
             let help = advice(from.value.as_str(), "file in the module's folder", beside);
-            let mut refusal = module.source.refuse(Code::BadValue, &from.span, message, help);
+            let mut refusal = module.source.refuse(Code::BadValue, from.span, message, help);
             refusal.name = Some(from.value.to_string());
             out.push(refusal);
         }

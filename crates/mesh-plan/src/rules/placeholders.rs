@@ -2,7 +2,6 @@
 //! others can read it.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use mesh_model::filter::Filter;
 use mesh_model::kind::Kind;
@@ -14,6 +13,7 @@ use crate::manifest::SettingType;
 use crate::model::{Model, Module};
 use crate::nearest::{advice, listed, nearest, or};
 use crate::source::Source;
+use crate::span::Span;
 use crate::text::Text;
 use crate::texts::Spot;
 
@@ -53,15 +53,15 @@ fn wrong(code: Code, name: impl Into<String>, message: impl Into<String>, help: 
 
 impl Check<'_, '_> {
     fn text(&self, text: &Text, out: &mut Vec<Refusal>) {
-        for (fault, place) in &text.faults {
-            out.extend(self.fault(fault).map(|wrong| self.refusal(wrong, place)));
+        for (fault, place) in text.faults() {
+            out.extend(self.fault(fault).map(|wrong| self.refusal(wrong, *place)));
         }
         for (placeholder, place) in text.placeholders() {
             out.extend(self.placeholder(placeholder).map(|wrong| self.refusal(wrong, place)));
         }
     }
 
-    fn refusal(&self, wrong: Wrong, place: &Range<usize>) -> Refusal {
+    fn refusal(&self, wrong: Wrong, place: Span) -> Refusal {
         let mut refusal = self.source.refuse(wrong.code, place, wrong.message, wrong.help);
         refusal.name = Some(wrong.name);
         refusal

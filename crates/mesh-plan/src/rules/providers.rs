@@ -116,19 +116,19 @@ fn bound_need<'m>(
 ) -> Option<&'m ProvisionName> {
     let Some(module) = model.modules.get(&binding.module) else {
         let message = format!("`bind` is about `{}`, and there is no such module", binding.module);
-        out.push(assign::unknown(model, binding.module.as_str(), &binding.span, message));
+        out.push(assign::unknown(model, binding.module.as_str(), binding.span, message));
         return None;
     };
     if let Some(node) = binding.node.as_ref().filter(|node| model.is_no_node(node)) {
         let message = format!("`bind` is about `{}` on `{node}`, which is not in `nodes`", binding.module);
-        out.push(assign::unknown_node(model, node.as_str(), &binding.span, message));
+        out.push(assign::unknown_node(model, node.as_str(), binding.span, message));
     }
     let need = module.manifest.needs.get(&binding.local);
     if need.is_none() && module.manifest.sure("needs") {
         let message = format!("`{}` has no need `{}`", binding.module, binding.local);
         let known = module.manifest.needs.keys().map(|local| local.as_str());
         let help = advice(binding.local.as_str(), "need in its manifest", known);
-        let mut refusal = model.source.refuse(Code::BadBinding, &binding.span, message, help);
+        let mut refusal = model.source.refuse(Code::BadBinding, binding.span, message, help);
         refusal.module = Some(binding.module.clone());
         refusal.name = Some(binding.local.to_string());
         out.push(refusal);
@@ -169,7 +169,7 @@ fn can_answer(
         0 => format!("nothing on the mesh provides `{provision}`"),
         _ => format!("{}what provides it is: {}", near.unwrap_or_default(), listed(&able)),
     };
-    let mut refusal = model.source.refuse(Code::BadBinding, &to.span, message, help);
+    let mut refusal = model.source.refuse(Code::BadBinding, to.span, message, help);
     refusal.module = Some(binding.module.clone());
     refusal.name = Some(at);
     out.push(refusal);
@@ -198,8 +198,8 @@ fn only(
         many => ambiguous(key, local, &provision.value, many),
     };
     let module = model.module(&key.module);
-    let span = module.manifest.needs[local].span.clone();
-    let mut refusal = module.source.refuse(code, &span, message, help);
+    let span = module.manifest.needs[local].span;
+    let mut refusal = module.source.refuse(code, span, message, help);
     refusal.node = Some(key.node.clone());
     refusal.name = Some(local.to_string());
     out.push(refusal);

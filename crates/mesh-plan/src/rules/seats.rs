@@ -25,7 +25,7 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
                     format!("the seat `{held}` is for `{name}` and for {other}: one module holds a seat");
                 let help = "give one of them a seat of another name, or assign one of them alone; one module on two nodes \
                             stands by";
-                let mut refusal = module.source.refuse(Code::SeatTaken, &seat.span, message, help.to_owned());
+                let mut refusal = module.source.refuse(Code::SeatTaken, seat.span, message, help.to_owned());
                 refusal.name = Some(held.to_owned());
                 out.push(refusal);
             }

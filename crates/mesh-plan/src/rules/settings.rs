@@ -1,7 +1,6 @@
 //! Settings: those of `mesh.yaml` over the defaults of the manifest, each of its type.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use mesh_model::key::ModuleKey;
 use mesh_model::name::SettingName;
@@ -15,18 +14,19 @@ use crate::manifest::Manifest;
 use crate::mesh::Settings;
 use crate::model::Model;
 use crate::nearest::advice;
+use crate::span::Span;
 
 /// `unknown-module`, `unknown-node`: settings for what is not there.
 pub(crate) fn unknown_targets(model: &Model<'_>, out: &mut Vec<Refusal>) {
     for settings in &model.mesh.config {
         if !model.modules.contains_key(&settings.module) {
             let message = format!("`config` is for `{}`, and there is no such module", settings.module);
-            out.push(assign::unknown(model, settings.module.as_str(), &settings.span, message));
+            out.push(assign::unknown(model, settings.module.as_str(), settings.span, message));
         }
         if let Some(node) = settings.node.as_ref().filter(|node| model.is_no_node(node)) {
             let message =
                 format!("`config` is for `{}` on `{node}`, which is not in `nodes`", settings.module);
-            out.push(assign::unknown_node(model, node.as_str(), &settings.span, message));
+            out.push(assign::unknown_node(model, node.as_str(), settings.span, message));
         }
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn decide(model: &mut Model<'_>, out: &mut Vec<Refusal>) {
     for said in &said {
         by_module.entry(&said.of.module).or_default().push(said);
     }
-    let assigned = model.mesh.assign.iter().map(|assign| (&assign.module.value, &assign.module.span));
+    let assigned = model.mesh.assign.iter().map(|assign| (&assign.module.value, assign.module.span));
     let assigned: BTreeMap<_, _> = assigned.collect();
     let mut settings = BTreeMap::new();
     for key in model.runs.keys() {
@@ -69,7 +69,7 @@ fn said<'m>(model: &'m Model<'_>, of: &'m Settings, out: &mut Vec<Refusal>) -> O
                 let known = manifest.config.keys().map(|setting| setting.as_str());
                 let help = advice(&name.value, "setting of it", known.clone());
                 said.refused.extend(crate::nearest::nearest(&name.value, known));
-                out.push(refusal(model, of, Code::UnknownSetting, &name.span, &name.value, message, help));
+                out.push(refusal(model, of, Code::UnknownSetting, name.span, &name.value, message, help));
             }
             continue;
         };
@@ -83,7 +83,7 @@ fn said<'m>(model: &'m Model<'_>, of: &'m Settings, out: &mut Vec<Refusal>) -> O
                     format!("the setting `{known}` of `{}` is {kind}, not {}", of.module, shown(node));
                 let help = format!("write {kind}, without quotes where it is a number or a truth value");
                 said.refused.push(known.as_str());
-                out.push(refusal(model, of, Code::BadSetting, &node.span, known.as_str(), message, help));
+                out.push(refusal(model, of, Code::BadSetting, node.span, known.as_str(), message, help));
             }
         }
     }
@@ -94,7 +94,7 @@ fn refusal(
     model: &Model<'_>,
     of: &Settings,
     code: Code,
-    span: &Range<usize>,
+    span: Span,
     name: &str,
     message: String,
     help: String,
@@ -127,7 +127,7 @@ fn missing(
     key: &ModuleKey,
     values: &BTreeMap<SettingName, Value>,
     said: &[&Said<'_>],
-    assigned: &Range<usize>,
+    assigned: Span,
     out: &mut Vec<Refusal>,
 ) {
     let manifest = &model.module(&key.module).manifest;
@@ -143,7 +143,7 @@ fn missing(
         let message = format!("the setting `{name}` of `{}` {why}", key.module);
         let help = format!("add to `config` in mesh.yaml: `{}: {{{name}: …}}`", key.module);
         let here = said.iter().find(|said| said.of.node.as_ref().is_none_or(|node| *node == key.node));
-        let span = here.map_or(assigned, |said| &said.of.span);
+        let span = here.map_or(assigned, |said| said.of.span);
         let mut refusal = model.source.refuse(Code::MissingSetting, span, message, help);
         refusal.module = Some(key.module.clone());
         refusal.node = Some(key.node.clone());

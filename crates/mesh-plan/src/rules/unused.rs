@@ -14,10 +14,10 @@ pub(crate) fn modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
     let assigned: BTreeSet<_> = assigned.map(|assign| &assign.module.value).collect();
     for (name, module) in &model.modules {
         if model.mesh_read && !assigned.contains(name) && !model.meant.runs(name) {
-            let span = module.manifest.sections.get("module").cloned().unwrap_or(0..0);
+            let span = module.manifest.sections.get("module").cloned().unwrap_or_default();
             let message = format!("`{name}` is assigned to no node");
             let help = format!("add to `assign` in mesh.yaml: `{name}: NODE`");
-            let mut warning = module.source.refuse(Code::UnusedModule, &span, message, help);
+            let mut warning = module.source.refuse(Code::UnusedModule, span, message, help);
             warning.name = Some(name.to_string());
             out.push(warning);
         }
@@ -32,7 +32,7 @@ pub(crate) fn secrets(model: &Model<'_>, out: &mut Vec<Refusal>) {
         {
             let message = format!("the secret `{name}` is put nowhere");
             let help = format!("put it into a file or into `env` as `${{secret.{name}}}`, or take it out");
-            let mut warning = module.source.refuse(Code::UnusedSecret, &secret.span, message, help);
+            let mut warning = module.source.refuse(Code::UnusedSecret, secret.span, message, help);
             warning.name = Some(name.to_string());
             out.push(warning);
         }
@@ -47,7 +47,7 @@ pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
         {
             let message = format!("nothing reads the setting `{name}`");
             let help = format!("use it as `${{config.{name}}}`, or take it out");
-            let mut warning = module.source.refuse(Code::UnusedSetting, &setting.span, message, help);
+            let mut warning = module.source.refuse(Code::UnusedSetting, setting.span, message, help);
             warning.name = Some(name.to_string());
             out.push(warning);
         }
@@ -68,7 +68,7 @@ pub(crate) fn settings_of_nobody(model: &Model<'_>, out: &mut Vec<Refusal>) {
             let place = settings.node.as_ref().map_or("anywhere".to_owned(), |node| format!("on `{node}`"));
             let message = format!("these settings are for `{}`, which does not run {place}", settings.module);
             let help = "assign it there, or take the settings out".to_owned();
-            let mut warning = model.source.refuse(Code::UnusedSetting, &settings.span, message, help);
+            let mut warning = model.source.refuse(Code::UnusedSetting, settings.span, message, help);
             warning.module = Some(settings.module.clone());
             warning.node.clone_from(&settings.node);
             out.push(warning);
@@ -85,10 +85,10 @@ fn used(module: &Module, kind: Kind) -> Option<BTreeSet<String>> {
             Some(Content::From(from)) => !module.beside.contains_key(&from.value),
             _ => false,
         });
-    if unread || !manifest.unsure.is_empty() || module.texts().any(|(_, text, _)| !text.faults.is_empty()) {
+    if unread || !manifest.unsure.is_empty() || module.texts().any(|(_, text, _)| !text.faults().is_empty()) {
         return None;
     }
-    let placeholders = module.texts().flat_map(|(_, text, _)| text.template.placeholders());
-    let of_kind = placeholders.filter(|placeholder| placeholder.reference.kind() == kind);
-    Some(of_kind.map(|placeholder| placeholder.reference.need_name()).collect())
+    let placeholders = module.texts().flat_map(|(_, text, _)| text.placeholders());
+    let of_kind = placeholders.filter(|(placeholder, _)| placeholder.reference.kind() == kind);
+    Some(of_kind.map(|(placeholder, _)| placeholder.reference.need_name()).collect())
 }

@@ -6,8 +6,10 @@
 use std::ops::Range;
 
 use super::Style;
+use crate::span::Span;
 
 /// Goes through a text and what was written for it side by side, forward only.
+#[derive(Clone, Copy)]
 pub(crate) struct Places<'a> {
     written: &'a str,
     base: usize,
@@ -22,50 +24,51 @@ pub(crate) struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// For a text that was written at `span` of `file`.
-    pub(crate) fn new(file: &'a str, span: &Range<usize>, style: Style, text: &'a str) -> Self {
-        let (written, base) = match style {
-            Style::Single | Style::Double => (&file[span.clone()], span.start),
-            Style::Plain | Style::Block => (&file[span.clone()], span.start),
-        };
+    pub(crate) fn new(file: &'a str, span: Span, style: Style, text: &'a str) -> Self {
+        let written = &file[span.range()];
         let quote = usize::from(matches!(style, Style::Single | Style::Double));
         let quote = quote.min(written.len());
         let written = &written[quote..];
         let same = style != Style::Block && written.get(..text.len()) == Some(text);
-        Self { written, base: base + quote, style, text, same, at: 0, from: 0 }
+        Self { written, base: span.start() + quote, style, text, same, at: 0, from: 0 }
     }
 
-    /// Where a range of the text stands in the file. Ranges are asked for in order, each beginning and ending at
-    /// something else than white space.
-    pub(crate) fn range(&mut self, range: &Range<usize>) -> Range<usize> {
+    /// Where a range of the text stands in the file. Ranges are asked for in order of where they begin, each beginning and
+    /// ending at something else than white space.
+    pub(crate) fn range(&mut self, range: &Range<usize>) -> Span {
         if self.same {
-            return self.base + range.start..self.base + range.end;
+            return Span::new(self.base + range.start, self.base + range.end);
         }
-        let start = self.byte(range.start);
-        let end = self.last(range.end);
-        start..end.max(start)
+        self.go_to(range.start);
+        let start = self.base + self.at + self.white();
+        let mut behind = *self;
+        behind.go_to(range.end);
+        Span::new(start, (self.base + behind.at).max(start))
     }
 
-    /// Where the character at a byte of the text stands.
-    fn byte(&mut self, byte: usize) -> usize {
-        let ahead = self.text.get(self.from..byte).unwrap_or_default();
-        for _ in ahead.chars().filter(|c| !c.is_whitespace()) {
-            self.at += self.skip().len();
+    /// Goes to a byte of the text.
+    fn go_to(&mut self, byte: usize) {
+        let (text, written) = (self.text.as_bytes(), self.written.as_bytes());
+        while self.from < byte {
+            match (text.get(self.from), written.get(self.at)) {
+                // As nearly always: the same on both sides, and nothing that could stand for something else.
+                (Some(one), Some(other)) if one == other && is_itself(*one) => {
+                    self.at += 1;
+                    self.from += 1;
+                }
+                (Some(_), _) => self.step(),
+                (None, _) => return,
+            }
         }
-        self.from = self.from.max(byte);
-        let lead = self.white();
-        self.base + self.at + lead
     }
 
-    /// Where the character before a byte of the text ends.
-    fn last(&mut self, byte: usize) -> usize {
-        let ahead = self.text.get(self.from..byte).unwrap_or_default();
-        let mut ahead = Self { at: self.at, from: self.from, text: ahead, ..*self };
-        let mut end = ahead.at;
-        for _ in ahead.text.chars().filter(|c| !c.is_whitespace()) {
-            ahead.at += ahead.skip().len();
-            end = ahead.at;
+    /// Goes behind the next character of the text.
+    fn step(&mut self) {
+        let next = self.text[self.from..].chars().next().expect("it was asked for");
+        self.from += next.len_utf8();
+        if !next.is_whitespace() {
+            self.at += self.skip();
         }
-        self.base + end
     }
 
     /// The bytes of white space that come next.
@@ -86,8 +89,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// What was written for the next character that is no white space, with the white space before it.
-    fn skip(&self) -> Range<usize> {
+    /// The length of what was written for the next character that is no white space, with the white space before it.
+    fn skip(&self) -> usize {
         let rest = &self.written[self.at..];
         let lead = self.white();
         let one = match self.style {
@@ -95,8 +98,13 @@ impl<'a> Places<'a> {
             Style::Single if rest[lead..].starts_with("''") => 2,
             _ => rest[lead..].chars().next().map_or(0, char::len_utf8),
         };
-        0..lead + one
+        lead + one
     }
+}
+
+/// Whether a byte that is on both sides is the same on both.
+fn is_itself(byte: u8) -> bool {
+    byte == b' ' || byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'\'')
 }
 
 /// The length of an escape in double quotes.

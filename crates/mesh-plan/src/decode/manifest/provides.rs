@@ -22,7 +22,7 @@ pub(super) fn provision(reading: &mut Reading<'_>, entry: &Entry) -> Option<Prov
                 "say where its provisioner writes its answers: `answers: \"${{dir.answers}}/{}.json\"`",
                 entry.key
             );
-            reading.missing(&fields, &["answers"], &entry.span, help);
+            reading.missing(&fields, &["answers"], entry.span, help);
             None
         }
     };
@@ -45,7 +45,7 @@ fn distinct(reading: &mut Reading<'_>, node: &Node, takes: &[&FieldName], unsure
             let message = format!("`distinct` names `{}`, which `takes` does not", name.value);
             let help =
                 advice(name.value.as_str(), "field in `takes`", takes.iter().map(|name| name.as_str()));
-            reading.refuse_name(Code::BadValue, &item.span, name.value.as_str(), message, help);
+            reading.refuse_name(Code::BadValue, item.span, name.value.as_str(), message, help);
         }
     }
     out
@@ -71,7 +71,7 @@ fn fits(reading: &mut Reading<'_>, node: &Node, default: &Input, pattern: &Patte
     let Some(text) = text.filter(|text| !pattern.regex.is_match(text)) else { return };
     let message = format!("the default `{text}` does not fit the pattern `{}`", pattern.text);
     let help = "write a default that fits the pattern as a whole, or another pattern";
-    reading.refuse_name(Code::BadContribution, &node.span, &text, message, help);
+    reading.refuse_name(Code::BadContribution, node.span, &text, message, help);
 }
 
 fn pattern(reading: &mut Reading<'_>, node: &Node) -> Option<Pattern> {
@@ -87,7 +87,7 @@ fn pattern(reading: &mut Reading<'_>, node: &Node) -> Option<Pattern> {
             let message = format!("`{text}` is not a regular expression: {why}");
             let help =
                 "write one as the Rust crate `regex` reads it; it fits the whole text, without `^` and `$`";
-            reading.refuse(Code::BadValue, &node.span, message, help);
+            reading.refuse(Code::BadValue, node.span, message, help);
             None
         }
     }
@@ -101,14 +101,14 @@ fn give(reading: &mut Reading<'_>, entry: &Entry) -> Option<Gives> {
     for key in lost.filter(|_| !secret && !fields.unsure("secret")) {
         let message = format!("the field `{}` has `{key}`, which is for a secret, and is none", entry.key);
         let help = format!("say `secret: true` too, or take `{key}` out");
-        reading.refuse_name(Code::BadValue, &fields.span(key), &entry.key, message, help);
+        reading.refuse_name(Code::BadValue, fields.span(key), &entry.key, message, help);
     }
     match (fields.get("from"), secret) {
         (Some(_), true) => {
             let message = format!("the field `{}` is both `secret` and `from`", entry.key);
             let help =
                 "keep one of the two; a field that is put together from a secret is a secret by itself";
-            reading.refuse_name(Code::BadValue, &fields.span("from"), &entry.key, message, help);
+            reading.refuse_name(Code::BadValue, fields.span("from"), &entry.key, message, help);
             None
         }
         (Some(node), false) => reading.text(node, "`from`").map(Gives::From),

@@ -15,10 +15,10 @@ use crate::yaml::{Entry, Node};
 pub(super) fn read(reading: &mut Reading<'_>, node: &Node) -> IndexMap<ServiceName, At<Service>> {
     let mut out = IndexMap::new();
     for entry in reading.entries(node, "`run`").unwrap_or_default() {
-        let name = reading.name::<ServiceName>(&entry.key, &entry.span);
+        let name = reading.name::<ServiceName>(&entry.key, entry.span);
         let service = service(reading, entry);
         if let (Some(name), Some(service)) = (name, service) {
-            out.insert(name, At::new(service, &entry.span));
+            out.insert(name, At::new(service, entry.span));
         }
     }
     out
@@ -54,12 +54,12 @@ fn program(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry) {
     match (fields.get("exec"), fields.get("image")) {
         (None, None) => {
             let help = "say what is run: `exec: [program, argument]`, or `image: name`".to_owned();
-            reading.missing(fields, &["exec", "image"], &entry.span, help);
+            reading.missing(fields, &["exec", "image"], entry.span, help);
         }
         (Some(_), Some(_)) => {
             let message = format!("the service `{}` has both `exec` and `image`", entry.key);
             let help = "keep one of the two; what the image is to run goes into `args`";
-            reading.refuse_name(Code::BadValue, &fields.span("image"), &entry.key, message, help);
+            reading.refuse_name(Code::BadValue, fields.span("image"), &entry.key, message, help);
         }
         (Some(exec), None) => {
             empty(reading, exec);
@@ -79,7 +79,7 @@ fn of_an_image(reading: &mut Reading<'_>, fields: &Fields<'_>, entry: &Entry) {
             "args" => "put the arguments behind the program in `exec`",
             _ => "take it out: a program sees the machine's own folders",
         };
-        reading.refuse_name(Code::BadValue, &fields.span(key), &entry.key, message, help);
+        reading.refuse_name(Code::BadValue, fields.span(key), &entry.key, message, help);
     }
 }
 
@@ -106,7 +106,7 @@ fn prepare(reading: &mut Reading<'_>, node: &Node) -> Vec<Prepare> {
             }
             None => {
                 let help = "say what is run: `exec: [program, argument]`".to_owned();
-                reading.missing(&fields, &["exec"], &fields.span("exec"), help);
+                reading.missing(&fields, &["exec"], fields.span("exec"), help);
                 continue;
             }
         };
@@ -122,7 +122,7 @@ fn env(reading: &mut Reading<'_>, node: &Node) -> IndexMap<String, Text> {
         if entry.key.is_empty() || entry.key.contains('=') || entry.key.chars().any(char::is_control) {
             let message = format!("`{}` is not the name of a variable", entry.key.escape_debug());
             let help = "the name of a variable is not empty and has no `=` in it";
-            reading.refuse_name(Code::BadName, &entry.span, &entry.key, message, help);
+            reading.refuse_name(Code::BadName, entry.span, &entry.key, message, help);
             continue;
         }
         if let Some(text) = reading.text(&entry.value, "a variable") {
@@ -137,7 +137,7 @@ fn health(reading: &mut Reading<'_>, node: &Node) -> Option<Health> {
     match (fields.get("http"), fields.get("tcp"), fields.get("exec")) {
         (Some(node), None, None) => {
             let url = reading.text(node, "`http`")?;
-            if !url.faults.is_empty() || may_be_asked(&url) {
+            if !url.faults().is_empty() || may_be_asked(&url) {
                 return Some(Health::Http(url));
             }
             reading.bad_value(node, "`http`", "a URL with its port, like `http://127.0.0.1:${port.NAME}/`");
@@ -145,7 +145,7 @@ fn health(reading: &mut Reading<'_>, node: &Node) -> Option<Health> {
         }
         (None, Some(node), None) => {
             let address = reading.text(node, "`tcp`")?;
-            if !address.faults.is_empty() || may_be_connected(&address) {
+            if !address.faults().is_empty() || may_be_connected(&address) {
                 return Some(Health::Tcp(address));
             }
             reading.bad_value(node, "`tcp`", "a port or `host:port`, like `${port.NAME}`");
@@ -157,12 +157,12 @@ fn health(reading: &mut Reading<'_>, node: &Node) -> Option<Health> {
         }
         (None, None, None) => {
             let help = "say how: `http: URL`, `tcp: PORT` or `exec: [program]`".to_owned();
-            reading.missing(&fields, &["http", "tcp", "exec"], &fields.span("http"), help);
+            reading.missing(&fields, &["http", "tcp", "exec"], fields.span("http"), help);
             None
         }
         _ => {
             let message = "`health` says more than one of `http`, `tcp` and `exec`".to_owned();
-            reading.refuse(Code::BadValue, &fields.span("exec"), message, "keep one of them");
+            reading.refuse(Code::BadValue, fields.span("exec"), message, "keep one of them");
             None
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn read(reading: &mut Reading<'_>, node: &Node) -> Vec<String> {
         let Some(text) = recipient(reading, item) else { continue };
         if read.contains(&text) {
             let message = format!("`{text}` is named twice");
-            reading.refuse_name(Code::DuplicateName, &item.span, &text, message, "take one of the two out");
+            reading.refuse_name(Code::DuplicateName, item.span, &text, message, "take one of the two out");
         } else {
             read.push(text);
         }
@@ -38,18 +38,18 @@ fn recipient(reading: &mut Reading<'_>, item: &Node) -> Option<String> {
             "a recipient is a private key: whoever reads this file can open every secret".to_owned();
         let help = "take it out; make another with `age-keygen -o key.txt`, keep that file elsewhere, and write the \
                     public key here, which begins with `age1`";
-        reading.refuse(Code::BadValue, &item.span, message, help.to_owned());
+        reading.refuse(Code::BadValue, item.span, message, help.to_owned());
         return None;
     }
     if text.len() > 62 && text.starts_with("age1") || text.starts_with("ssh-") {
         let message = format!("a recipient cannot be `{}…`, a key of another kind", first(text));
-        reading.refuse_name(Code::BadValue, &item.span, text, message, RECIPIENT);
+        reading.refuse_name(Code::BadValue, item.span, text, message, RECIPIENT);
         return None;
     }
     if text.len() == 62 && text.starts_with("age1") {
         let message = format!("`{text}` is misspelt: its checksum is wrong");
         let help = "copy it again: `age-keygen -y key.txt` prints the public key of a private one";
-        reading.refuse_name(Code::BadValue, &item.span, text, message, help);
+        reading.refuse_name(Code::BadValue, item.span, text, message, help);
         return None;
     }
     reading.bad_value(item, "a recipient", RECIPIENT);
