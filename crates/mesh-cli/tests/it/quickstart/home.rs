@@ -40,6 +40,11 @@ impl Home {
         for file in ["mesh.yaml", "modules/notes/module.yaml"] {
             home.write(file, &std::fs::read_to_string(example.join(file)).unwrap());
         }
+        // Who else runs tests on this machine takes a port that is free for a moment.
+        let first = 21_000 + 50 * (std::process::id() % 200);
+        let range = format!("{{address: 127.0.0.1, ports: {first}-{}}}", first + 49);
+        let text = std::fs::read_to_string(home.dir().join("mesh.yaml")).unwrap();
+        home.write("mesh.yaml", &text.replace("{address: 127.0.0.1}", &range));
         home
     }
 
@@ -65,6 +70,14 @@ impl Home {
         let text = std::fs::read_to_string(self.dir().join(path)).unwrap();
         assert!(text.contains(from), "{path} has no `{from}`: {text}");
         self.write(path, &text.replacen(from, to, 1));
+    }
+
+    /// One more node, beside the others.
+    pub(crate) fn add_node(&self, node: &str) {
+        let text = std::fs::read_to_string(self.dir().join("mesh.yaml")).unwrap();
+        let cellar = text.lines().find(|line| line.starts_with("  cellar:")).unwrap();
+        let both = format!("{cellar}\n{}", cellar.replace("cellar", node));
+        self.write("mesh.yaml", &text.replace(cellar, &both));
     }
 
     /// Runs a command in the description's folder.

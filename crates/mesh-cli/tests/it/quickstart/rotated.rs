@@ -12,9 +12,9 @@ const FIVE: [&str; 5] = ["cellar", "cellar-2", "cellar-3", "cellar-4", "cellar-5
 /// The quickstart with `notes` on several nodes.
 fn with_notes_on(nodes: &[&str]) -> Home {
     let home = Home::quickstart();
-    let more: String =
-        nodes.iter().skip(1).map(|node| format!("\n  {node}: {{address: 127.0.0.1}}")).collect();
-    home.edit("mesh.yaml", "cellar: {address: 127.0.0.1}", &format!("cellar: {{address: 127.0.0.1}}{more}"));
+    for node in &nodes[1..] {
+        home.add_node(node);
+    }
     home.edit("mesh.yaml", "notes: cellar ", &format!("notes: [{}] ", nodes.join(", ")));
     home.up();
     home
@@ -143,11 +143,7 @@ fn case_20_a_consumer_that_is_not_well_with_the_new_one_stops_it_and_both_are_go
     std::fs::write(&well, "").unwrap();
     let health = "{http: \"http://127.0.0.1:${port.http}/health\"}";
     home.edit("modules/notes/module.yaml", health, &format!("{{exec: [test, -e, {}]}}", well.display()));
-    home.edit(
-        "mesh.yaml",
-        "cellar: {address: 127.0.0.1}",
-        "cellar: {address: 127.0.0.1}\n  shed: {address: 127.0.0.1}",
-    );
+    home.add_node("shed");
     home.edit("mesh.yaml", "notes: cellar ", "notes: [cellar, shed] ");
     home.up();
     let (before, shed) = (used(&home, "cellar"), used(&home, "shed"));
