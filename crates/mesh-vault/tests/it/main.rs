@@ -4,5 +4,6 @@
 
 mod escrow;
 mod home;
+mod model;
 mod service;
 mod standby;
