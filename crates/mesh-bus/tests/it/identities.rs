@@ -1,9 +1,11 @@
 //! Keys, credentials and accounts, as the server takes them.
 
-use mesh_bus::accounts::Pushed;
+use std::sync::Arc;
+
+use mesh_bus::accounts::{Accounts, Pushed};
 use mesh_bus::grants::{Grants, NodeReach};
 use mesh_bus::testing::Bus;
-use mesh_bus::{Account, Bucket, Creds, FirstTry, Kv, UserKey, client};
+use mesh_bus::{Account, Authority, Bucket, Creds, FirstTry, Kv, UserKey, client};
 use time::{Duration, OffsetDateTime};
 
 #[tokio::test]
@@ -61,6 +63,42 @@ async fn a_token_ends_when_it_says_so() {
     let token = bus.authority.admit(&account, &key.public(), Some(past));
     let creds = Creds::new(account, token, key);
     assert!(client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.is_err());
+}
+
+/// Case 49: who signs and who checks need not agree on the time.
+#[tokio::test]
+async fn life_49_clocks_ten_minutes_apart_let_everybody_in() {
+    fn ahead() -> OffsetDateTime {
+        OffsetDateTime::now_utc() + Duration::minutes(10)
+    }
+    fn behind() -> OffsetDateTime {
+        OffsetDateTime::now_utc() - Duration::minutes(10)
+    }
+    let bus = Bus::start().await;
+    for (name, clock) in [("attic", ahead as fn() -> OffsetDateTime), ("cellar", behind)] {
+        // The same keys, by another clock: accounts, users and revocations are signed by it.
+        let authority = Authority::open(&bus.folder().join("keys"), clock).unwrap();
+        let authority = Arc::new(authority);
+        let accounts = Accounts::connect(bus.url(), Arc::clone(&authority)).await.unwrap();
+        let grants = Grants::of_node(&name.parse().unwrap(), &NodeReach::default());
+        accounts.push(&grants).await.unwrap();
+        let key = UserKey::new();
+        let until = clock() + Duration::hours(1);
+        let token = authority.admit(&grants.account, &key.public(), Some(until)).unwrap();
+        let creds = Creds::new(grants.account.clone(), token, key);
+        let node = client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.unwrap();
+        Kv::new(&node, Bucket::applied()).put(format!("{name}.notes"), "{}").await.unwrap();
+        // Grants follow each other in the order in which they are given.
+        let provider = "postgres".parse().unwrap();
+        let wider = NodeReach { providers: [provider].into(), ..NodeReach::default() };
+        bus.buckets(&[Bucket::bound(&"postgres".parse().unwrap())]).await;
+        accounts.push(&Grants::of_node(&name.parse().unwrap(), &wider)).await.unwrap();
+        let bound = Kv::new(&node, Bucket::bound(&"postgres".parse().unwrap()));
+        assert_eq!(bound.get(format!("{name}.notes.postgres-database.db")).await.unwrap(), None);
+        bus.kill_server().await;
+        let again = client::Bus::connect(bus.url(), &creds, FirstTry::Fails).await.unwrap();
+        Kv::new(&again, Bucket::applied()).put(format!("{name}.notes"), "{}").await.unwrap();
+    }
 }
 
 #[tokio::test]
