@@ -1,0 +1,10 @@
+//! The reverse proxy.
+
+#![allow(dead_code)]
+
+mod conn;
+pub mod gate;
+mod guard;
+mod limits;
+mod mark;
+mod pace;
