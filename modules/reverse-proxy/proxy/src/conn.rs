@@ -7,6 +7,7 @@ use std::task::Context;
 
 use futures_util::task::AtomicWaker;
 use http::HeaderValue;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::gate::{Refusal, Upgrade};
@@ -16,8 +17,6 @@ use crate::gate::{Refusal, Upgrade};
 pub(crate) struct Conn {
     /// Who sends.
     pub(crate) peer: SocketAddr,
-    /// The address that it was sent to.
-    pub(crate) local: SocketAddr,
     /// Whether it is TLS.
     pub(crate) secure: bool,
     /// The sender's address as a field's value.
@@ -29,19 +28,20 @@ pub(crate) struct Conn {
     refused: AtomicU8,
     upgrade: AtomicU8,
     decided: AtomicWaker,
+    /// Given back once nothing of the connection is left, whatever is spoken on it by then.
+    _permit: OwnedSemaphorePermit,
 }
 
 const GRANTED: u8 = 1;
 const REFUSED: u8 = 2;
 
 impl Conn {
-    pub(crate) fn new(peer: SocketAddr, local: SocketAddr, secure: bool) -> Self {
+    pub(crate) fn new(peer: SocketAddr, secure: bool, permit: OwnedSemaphorePermit) -> Self {
         // Where a listener has an IPv6 address, IPv4 arrives in its clothes.
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let text = HeaderValue::from_str(&peer.ip().to_string()).expect("an address is plain text");
         Self {
             peer,
-            local,
             secure,
             peer_text: text,
             busy: AtomicUsize::new(0),
@@ -49,6 +49,7 @@ impl Conn {
             refused: AtomicU8::new(0),
             upgrade: AtomicU8::new(0),
             decided: AtomicWaker::new(),
+            _permit: permit,
         }
     }
 

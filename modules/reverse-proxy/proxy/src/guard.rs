@@ -33,6 +33,8 @@ pub(crate) struct Guard<S> {
     limits: Arc<Limits>,
     /// None where the protocol looks after itself, as HTTP/2 does.
     gate: Option<Gated>,
+    /// Was read before, where there is no gate.
+    begun: Vec<u8>,
     /// When a head has begun to come, while it is not whole.
     head_since: Option<Instant>,
     timer: Pin<Box<Sleep>>,
@@ -80,15 +82,16 @@ impl<S> Guard<S> {
     }
 
     /// For HTTP/2: the clocks alone.
-    pub(crate) fn http2(io: S, conn: Arc<Conn>, limits: Arc<Limits>) -> Self {
-        Self::new(io, conn, limits, None)
+    pub(crate) fn http2(io: S, conn: Arc<Conn>, limits: Arc<Limits>, begun: Vec<u8>) -> Self {
+        Self { begun, ..Self::new(io, conn, limits, None) }
     }
 
     fn new(io: S, conn: Arc<Conn>, limits: Arc<Limits>, gate: Option<Gated>) -> Self {
         let now = Instant::now();
         let timer = Box::pin(tokio::time::sleep_until(now + limits.head));
         let writing = Pace::new(limits.stall);
-        Self { io, conn, limits, gate, head_since: Some(now), timer, writing, lingering: None }
+        let (begun, head_since) = (Vec::new(), Some(now));
+        Self { io, conn, limits, gate, begun, head_since, timer, writing, lingering: None }
     }
 
     /// A head that is not whole has its clock.
@@ -127,16 +130,24 @@ impl<S> Guard<S> {
     }
 }
 
+/// Moves bytes into a reader's buffer, and keeps no room for them.
+fn give(bytes: &mut Vec<u8>, buf: &mut ReadBuf<'_>) -> bool {
+    if bytes.is_empty() {
+        return false;
+    }
+    let now = bytes.len().min(buf.remaining());
+    buf.put_slice(&bytes[..now]);
+    bytes.drain(..now);
+    if bytes.is_empty() {
+        *bytes = Vec::new();
+    }
+    now > 0
+}
+
 impl Gated {
     /// Gives out what has passed.
     fn give(&mut self, buf: &mut ReadBuf<'_>) -> bool {
-        let now = self.passed.len().min(buf.remaining());
-        buf.put_slice(&self.passed[..now]);
-        self.passed.drain(..now);
-        if self.passed.is_empty() {
-            self.passed = Vec::new();
-        }
-        now > 0
+        give(&mut self.passed, buf)
     }
 
     /// Takes note of what the gate says of what comes next.
@@ -243,6 +254,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
         let this = &mut *self;
         if this.gate.is_some() {
             return this.poll_gated(cx, buf);
+        }
+        if give(&mut this.begun, buf) {
+            return Poll::Ready(Ok(()));
         }
         match Pin::new(&mut this.io).poll_read(cx, buf) {
             Poll::Pending => {

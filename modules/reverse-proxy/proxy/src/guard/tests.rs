@@ -1,6 +1,7 @@
 //! What is read through the guard, and when it ends.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::sync::Semaphore;
 
 use super::*;
 
@@ -16,7 +17,8 @@ struct Both {
 fn both(begun: &str) -> Both {
     let (client, io) = tokio::io::duplex(64 << 10);
     let address = "127.0.0.1:1".parse().unwrap();
-    let conn = Arc::new(Conn::new(address, address, false));
+    let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+    let conn = Arc::new(Conn::new(address, false, permit));
     let mark = Mark::new();
     let limits = Arc::new(Limits::default());
     let guard = Guard::http1(io, conn.clone(), limits, mark.clone(), begun.as_bytes().to_vec());
