@@ -40,6 +40,8 @@ pub(crate) enum Failure {
     Method,
     /// Its host is none, or it names two.
     Authority(&'static str),
+    /// It is not known yet what is served.
+    Table,
     /// The name is not served.
     Name(String),
     /// The name is, and not this path.
@@ -80,6 +82,7 @@ impl Failure {
             Self::Refused(refusal) => refusal.status(),
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Authority(_) | Self::Ambiguous | Self::Body(Broken::Unreadable) => StatusCode::BAD_REQUEST,
+            Self::Table => StatusCode::SERVICE_UNAVAILABLE,
             Self::Name(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::Path(_) => StatusCode::NOT_FOUND,
             Self::Body(Broken::TooSlow) => StatusCode::REQUEST_TIMEOUT,
@@ -121,6 +124,7 @@ impl Failure {
             Self::Refused(refusal) => writeln!(text, "The request is not read: {refusal}."),
             Self::Method => writeln!(text, "This method is not passed on."),
             Self::Authority(why) => writeln!(text, "The request's host cannot be known: {why}."),
+            Self::Table => writeln!(text, "It is not known here yet which names are served."),
             Self::Name(host) => {
                 return not_served(text, host, from);
             }

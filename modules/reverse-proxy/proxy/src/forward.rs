@@ -124,6 +124,7 @@ fn route(table: &Table, authority: &HeaderValue, uri: &Uri) -> Result<Arc<Route>
     let read =
         Authority::parse(text).map_err(|_| Failure::Authority("it is not a host and perhaps a port"))?;
     table.find(&read.host, uri.path()).cloned().map_err(|missing| match missing {
+        Missing::Table => Failure::Table,
         Missing::Name => Failure::Name(read.host.into_owned()),
         Missing::Path => Failure::Path(read.host.into_owned()),
         Missing::Ambiguous => Failure::Ambiguous,

@@ -4,7 +4,8 @@
 //! [`provision`](crate::provision) (what is served), [`serve`](crate::serve) (a connection), [`gate`] (what of HTTP/1 is let
 //! through) and [`guard`](crate::guard) (how), [`forward`](crate::forward) (a request), [`fields`](crate::fields) (its
 //! fields), [`upload`](crate::upload) and [`body`](crate::body) (what is passed on), [`failure`](crate::failure) (what is said
-//! where it is not). Who gets which name is `mesh-routes`'s. It knows no bus and no certificate authority.
+//! where it is not). [`sockets`] and [`privileges`] are
+//! for whoever starts it as root. Who gets which name is `mesh-routes`'s. It knows no bus and no certificate authority.
 
 mod body;
 pub mod config;
@@ -21,10 +22,12 @@ mod limits;
 mod listen;
 mod mark;
 mod pace;
+pub mod privileges;
 mod provision;
 mod route;
 mod serve;
 pub mod service;
+pub mod sockets;
 mod spare;
 mod spawner;
 mod table;

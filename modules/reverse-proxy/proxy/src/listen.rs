@@ -20,6 +20,13 @@ pub struct ListenError {
     source: io::Error,
 }
 
+impl ListenError {
+    /// Whether somebody else has it.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AddrInUse
+    }
+}
+
 /// Listens on an address.
 ///
 /// # Errors

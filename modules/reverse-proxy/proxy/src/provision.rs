@@ -62,6 +62,7 @@ impl Provision {
         let told = Routes { routes: routes.routes.clone(), refused: std::mem::take(&mut routes.refused) };
         let Replaced { table, withdrawn } = Table::build(routes, &before, self.workers);
         self.shared.table.store(Arc::new(table));
+        self.shared.begin.cancel();
         self.let_end(withdrawn);
         told
     }

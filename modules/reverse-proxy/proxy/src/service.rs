@@ -14,6 +14,7 @@ use mesh_provider::Job;
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
@@ -53,6 +54,12 @@ impl Proxy {
         Ok(Self { config, listeners })
     }
 
+    /// With sockets that somebody else made, one for each address of the configuration.
+    #[must_use]
+    pub fn with(config: Config, listeners: Vec<TcpListener>) -> Self {
+        Self { config, listeners }
+    }
+
     /// The addresses that it listens on, with the ports that the system chose.
     ///
     /// # Panics
@@ -77,6 +84,7 @@ impl Proxy {
             mark: Mark::new(),
             permits: Arc::new(Semaphore::new(limits.connections)),
             drain: Drain::default(),
+            begin: CancellationToken::new(),
         });
         let runtime = runtime().map_err(RunError::System)?;
         let threads = (0..workers)
@@ -96,6 +104,14 @@ impl Proxy {
 
 /// Keeps the table until it is asked to stop, then lets the workers end.
 async fn control(config: &Config, shared: &Arc<Shared>, workers: usize, shutdown: impl Future<Output = ()>) {
+    tokio::pin!(shutdown);
+    // Whoever sees an answer may ask to stop, so it has to be listened for before there is one.
+    let is_asked = futures_util::poll!(shutdown.as_mut()).is_ready();
+    let shutdown = async {
+        if !is_asked {
+            shutdown.await;
+        }
+    };
     let tasks = TaskTracker::new();
     let mut provision =
         Provision::new(shared.clone(), config.public.clone(), workers, &config.answers, tasks.clone());

@@ -17,6 +17,8 @@ use crate::route::Route;
 pub(crate) struct Table {
     sites: HashMap<HostName, Site>,
     routes: usize,
+    /// False for the one that there is before any file was read.
+    is_known: bool,
 }
 
 /// What is served under one name.
@@ -29,6 +31,8 @@ pub(crate) struct Site {
 /// Why nothing is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
+    /// It is not known yet what is served.
+    Table,
     /// The name is not served.
     Name,
     /// The name is, and not this path.
@@ -66,14 +70,15 @@ impl Table {
             site.routes
                 .sort_by(|a, b| b.path.as_str().len().cmp(&a.path.as_str().len()).then(a.path.cmp(&b.path)));
         }
-        let table = Self { sites, routes: count };
+        let table = Self { sites, routes: count, is_known: true };
         let withdrawn = if kept == before.routes { Vec::new() } else { before.not_in(&table) };
         Replaced { table, withdrawn }
     }
 
     /// The route that a request goes by.
     pub(crate) fn find(&self, host: &str, path: &str) -> Result<&Arc<Route>, Missing> {
-        let site = self.sites.get(host).ok_or(Missing::Name)?;
+        let nothing = if self.is_known { Missing::Name } else { Missing::Table };
+        let site = self.sites.get(host).ok_or(nothing)?;
         if let [route] = &site.routes[..]
             && route.path.is_root()
         {

@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use http::HeaderValue;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::drain::Drain;
@@ -32,7 +33,12 @@ pub(crate) struct Shared {
     /// One for each connection that may be.
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) drain: Drain,
+    /// Cancelled when there is a table: until then connections wait.
+    pub(crate) begin: CancellationToken,
 }
+
+/// How long connections wait for a table. Where there is still none, they are told so.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// One worker.
 #[derive(Debug)]
@@ -85,6 +91,11 @@ impl Worker {
     }
 
     async fn take(self: Arc<Self>, listener: TcpListener) {
+        tokio::select! {
+            () = self.shared.begin.cancelled() => {}
+            () = tokio::time::sleep(PATIENCE) => {}
+            () = self.drain.stopping() => return,
+        }
         loop {
             let permit = tokio::select! {
                 permit = self.shared.permits.clone().acquire_owned() => permit.expect("it is never closed"),

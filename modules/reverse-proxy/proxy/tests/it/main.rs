@@ -2,10 +2,13 @@
 //!
 //! Start at [`stage::Stage`].
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it cannot")]
+
 mod balance;
 mod client;
 mod hostile;
 mod passing;
+mod program;
 mod served;
 mod slow;
 mod stage;

@@ -61,7 +61,8 @@ impl Stage {
             proxy.run(shutdown).unwrap();
         });
         let stage = Self { folder, address, stop: Some(stop), running: Some(running) };
-        stage.write(&[]);
+        stage.serve(&[]);
+        until("it knows that there is nothing", || stage.file("answers.json").exists().then_some(()));
         stage
     }
 
