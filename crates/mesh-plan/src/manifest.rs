@@ -97,12 +97,14 @@ pub struct Setting {
 }
 
 /// A port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Port {
     /// The plan picks one, and keeps it.
     Auto,
     /// This one.
     Fixed(u16),
+    /// What a setting says: a number, or `auto`.
+    Set(Box<Text>),
 }
 
 /// A need.

@@ -10,6 +10,8 @@ use mesh_model::wire::PlanRecord;
 
 use crate::manifest::Port;
 use crate::model::Model;
+use crate::scope::Scope;
+use crate::text::Text;
 
 /// One port of one module on one node.
 type Wanted<'m> = (&'m ModuleKey, &'m PortName);
@@ -17,7 +19,9 @@ type Wanted<'m> = (&'m ModuleKey, &'m PortName);
 /// Decides the port of each module on each node: those that are written, then those that were decided before, then new
 /// ones, each the lowest free one of its node's range. `port-taken`.
 pub(crate) fn decide(model: &mut Model<'_>, previous: Option<&PlanRecord>, out: &mut Vec<Refusal>) {
-    let mut ports = Ports { model, taken: BTreeMap::new(), chosen: BTreeMap::new(), lowest: BTreeMap::new() };
+    let said = said(model, out);
+    let mut ports =
+        Ports { model, said, taken: BTreeMap::new(), chosen: BTreeMap::new(), lowest: BTreeMap::new() };
     for (wanted, number) in ports.written() {
         ports.take(wanted, number, out);
     }
@@ -32,6 +36,48 @@ pub(crate) fn decide(model: &mut Model<'_>, previous: Option<&PlanRecord>, out: 
     model.ports = chosen;
 }
 
+/// What is said of a port, by the manifest or by a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Auto,
+    Number(u16),
+}
+
+/// What is said of every port of every module on every node. `bad-setting`: a setting that says no port.
+fn said<'m>(model: &'m Model<'_>, out: &mut Vec<Refusal>) -> BTreeMap<Wanted<'m>, Said> {
+    let mut all = BTreeMap::new();
+    for key in model.runs.keys() {
+        for (name, port) in &model.module(&key.module).manifest.ports {
+            let said = match &port.value {
+                Port::Auto => Some(Said::Auto),
+                Port::Fixed(number) => Some(Said::Number(*number)),
+                Port::Set(text) => set(model, (key, name), text, out),
+            };
+            all.extend(said.map(|said| ((key, name), said)));
+        }
+    }
+    all
+}
+
+fn set(model: &Model<'_>, (key, name): Wanted<'_>, text: &Text, out: &mut Vec<Refusal>) -> Option<Said> {
+    // What has no value has been refused where it stands.
+    let value = Scope::of(model, key).text(text).ok()?;
+    if value == "auto" {
+        return Some(Said::Auto);
+    }
+    if let Some(number) = value.parse().ok().filter(|number| *number > 0) {
+        return Some(Said::Number(number));
+    }
+    let message =
+        format!("the port `{name}` of {} is what `{}` says, and `{value}` is no port", key.at(), text.text);
+    let help = "set it to a number from 1 to 65535, or to `auto`".to_owned();
+    let mut refusal = model.module(&key.module).source.refuse(Code::BadSetting, &text.span, message, help);
+    refusal.node = Some(key.node.clone());
+    refusal.name = Some(name.to_string());
+    out.push(refusal);
+    None
+}
+
 /// Machines that share an address share its ports; one without an address has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place<'m> {
@@ -41,6 +87,7 @@ enum Place<'m> {
 
 struct Ports<'m, 'd> {
     model: &'m Model<'d>,
+    said: BTreeMap<Wanted<'m>, Said>,
     taken: BTreeMap<(Place<'m>, u16), Wanted<'m>>,
     chosen: BTreeMap<&'m ModuleKey, BTreeMap<PortName, u16>>,
     /// Below which no port of a range is free.
@@ -56,23 +103,16 @@ impl<'m> Ports<'m, '_> {
         self.model.mesh.nodes[node].ports.clone()
     }
 
-    fn all(&self) -> impl Iterator<Item = (Wanted<'m>, Port)> + use<'m> {
-        let model = self.model;
-        model.runs.keys().flat_map(move |key| {
-            model.module(&key.module).manifest.ports.iter().map(move |(name, port)| ((key, name), port.value))
-        })
-    }
-
     fn written(&self) -> Vec<(Wanted<'m>, u16)> {
-        let fixed = |(wanted, port)| match port {
-            Port::Fixed(number) => Some((wanted, number)),
-            Port::Auto => None,
+        let number = |(wanted, said): (&Wanted<'m>, &Said)| match said {
+            Said::Number(number) => Some((*wanted, *number)),
+            Said::Auto => None,
         };
-        self.all().filter_map(fixed).collect()
+        self.said.iter().filter_map(number).collect()
     }
 
     fn auto(&self) -> Vec<Wanted<'m>> {
-        self.all().filter(|(_, port)| *port == Port::Auto).map(|(wanted, _)| wanted).collect()
+        self.said.iter().filter(|(_, said)| **said == Said::Auto).map(|(wanted, _)| *wanted).collect()
     }
 
     fn take(&mut self, (key, name): Wanted<'m>, number: u16, out: &mut Vec<Refusal>) {
@@ -131,7 +171,7 @@ impl<'m> Ports<'m, '_> {
     }
 
     fn is_written(&self, key: &ModuleKey, name: &PortName) -> bool {
-        matches!(self.model.module(&key.module).manifest.ports[name].value, Port::Fixed(_))
+        matches!(self.said.get(&(key, name)), Some(Said::Number(_)))
     }
 
     /// Takes the lowest free port of the node's range.

@@ -50,7 +50,8 @@ fn of(shape: &Shape) -> Map<String, Value> {
         Shape::Boolean => json!({"type": "boolean"}),
         Shape::Integer(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
         Shape::Port => {
-            json!({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 65535}]})
+            let placeholder = json!({"type": "string", "pattern": "\\$\\{config\\..+\\}"});
+            json!({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 65535}, placeholder]})
         }
         Shape::Word(words) => json!({"enum": words}),
         Shape::Place(place) => return of_place(place),

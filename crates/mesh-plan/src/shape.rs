@@ -92,7 +92,11 @@ pub static MANIFEST: Place = Place {
         key("summary", Text, "what it is, in a line"),
         key("config", Named(&Shape::Place(&SETTING)), "what an operator may set in mesh.yaml"),
         key("secrets", Named(&Shape::Place(&SECRET)), "secrets of its own, one per node"),
-        key("ports", Named(&Port), "the ports that it listens on: a number, or `auto`"),
+        key(
+            "ports",
+            Named(&Port),
+            "the ports that it listens on: a number, `auto`, or a setting that says one of them",
+        ),
         key("dirs", Named(&Shape::Place(&DIR)), "its folders"),
         key("needs", Named(&Shape::Place(&NEED)), "the provisions that it needs, by its own names for them"),
         key("contributes", Named(&List(&Text)), "items for collections on its node"),

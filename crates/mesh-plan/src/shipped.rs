@@ -7,6 +7,7 @@ use crate::description::Catalog;
 const MODULES: &[(&str, &[(&str, &str)])] = &[
     ("object-store", &[("module.yaml", include_str!("../../../modules/object-store/module.yaml"))]),
     ("postgres", &[("module.yaml", include_str!("../../../modules/postgres/module.yaml"))]),
+    ("reverse-proxy", &[("module.yaml", include_str!("../../../modules/reverse-proxy/module.yaml"))]),
 ];
 
 /// The modules that ship with mesh.

@@ -10,6 +10,8 @@ use crate::text::Text;
 pub(crate) enum Spot {
     /// The content of a file.
     File,
+    /// A port.
+    Port,
     /// A variable of a service.
     Env,
     /// Anything else of a service, by its key.
@@ -33,6 +35,7 @@ impl Spot {
     pub(crate) fn what(self) -> &'static str {
         match self {
             Self::File => "a file",
+            Self::Port => "`ports`",
             Self::Env => "`env`",
             Self::Service(key) => key,
             Self::With => "`with`",
@@ -67,6 +70,7 @@ impl Spot {
                 let elsewhere = [Kind::Module, Kind::Consumer, Kind::Gives];
                 Kind::ALL.into_iter().filter(|kind| !elsewhere.contains(kind)).collect()
             }
+            Self::Port => vec![Config],
             Self::With | Self::Contributes => vec![Config, Port, Dir, Access, Machine, Module],
             Self::Takes => vec![Consumer, Module, Config, Port, Machine],
             Self::Gives => vec![Kind::Gives, Consumer],
@@ -97,7 +101,11 @@ pub(crate) fn texts(manifest: &Manifest) -> impl Iterator<Item = (Spot, &Text)> 
         let answers = provision.answers.iter().map(|text| (Spot::Answers, text));
         takes.map(|text| (Spot::Takes, text)).chain(gives).chain(answers)
     });
-    files.chain(services).chain(with).chain(contributes).chain(provides)
+    let ports = manifest.ports.values().filter_map(|port| match &port.value {
+        crate::manifest::Port::Set(text) => Some((Spot::Port, &**text)),
+        _ => None,
+    });
+    files.chain(ports).chain(services).chain(with).chain(contributes).chain(provides)
 }
 
 fn of_input(input: &Input) -> Option<&Text> {

@@ -216,10 +216,17 @@ fn make(reading: &mut Reading<'_>, fields: &Fields<'_>) -> (u16, Alphabet) {
 fn port(reading: &mut Reading<'_>, entry: &Entry) -> Option<Port> {
     match &entry.value.value {
         Value::Scalar(scalar) if scalar.text == "auto" => Some(Port::Auto),
+        Value::Scalar(scalar) if scalar.text.contains("${") => {
+            reading.text(&entry.value, "a port").map(|text| Port::Set(Box::new(text)))
+        }
         _ => match as_integer(&entry.value).and_then(|number| u16::try_from(number).ok()) {
             Some(number) if number > 0 => Some(Port::Fixed(number)),
             _ => {
-                reading.bad_value(&entry.value, "a port", "a number from 1 to 65535, or `auto`");
+                reading.bad_value(
+                    &entry.value,
+                    "a port",
+                    "a number from 1 to 65535, `auto`, or `${config.NAME}`",
+                );
                 None
             }
         },

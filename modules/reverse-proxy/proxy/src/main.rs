@@ -117,6 +117,8 @@ impl fmt::Display for Why {
 }
 
 fn hold(listen: &[SocketAddr], path: &std::path::Path, user: Option<&str>) -> Result<(), Why> {
+    // Where we are not root, so is the proxy not: it is ours.
+    let user = user.filter(|_| rustix::process::geteuid().is_root());
     let user = user.map(privileges::user).transpose()?.map(|user| user.uid.as_raw());
     privileges::lock_down()?;
     Ok(sockets::hold(listen, path, user)?)

@@ -4,15 +4,17 @@
 //! Both have the same sockets then. So while the proxy is started anew, or another one beside it, the system goes on taking
 //! connections, and whoever comes next finds them waiting. Who is handed them is decided by user, as the system tells it.
 
+use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -81,7 +83,8 @@ pub fn hold(addresses: &[SocketAddr], path: &Path, user: Option<u32>) -> Result<
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(told("replace")(error)),
         _ => {}
     }
-    let desk = UnixListener::bind(path).map_err(told("listen on"))?;
+    let short = Short::of(path).map_err(told("look for the folder of"))?;
+    let desk = UnixListener::bind(short.path()).map_err(told("listen on"))?;
     // Whom it is for is looked at at each connection.
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o666)).map_err(told("open"))?;
     let own = rustix::process::geteuid().as_raw();
@@ -113,7 +116,7 @@ pub fn take(path: &Path, addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, 
     let told = |doing| move |source| SocketsError::Path { doing, path: path.to_owned(), source };
     let begun = Instant::now();
     let desk = loop {
-        match UnixStream::connect(path) {
+        match Short::of(path).and_then(|short| UnixStream::connect(short.path())) {
             Ok(desk) => break desk,
             Err(_) if begun.elapsed() < HOLDER => std::thread::sleep(Duration::from_millis(20)),
             Err(error) => return Err(told("get the sockets from")(error)),
@@ -132,6 +135,26 @@ pub fn take(path: &Path, addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, 
         return Err(SocketsError::Others { path: path.to_owned(), has: list(&has), wanted: list(addresses) });
     }
     Ok((listeners, desk))
+}
+
+/// A path of a socket that is short enough for one, whatever its folder: the system takes 107 bytes.
+struct Short {
+    folder: OwnedFd,
+    name: OsString,
+}
+
+impl Short {
+    fn of(path: &Path) -> io::Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+        Ok(Self { folder, name: path.file_name().unwrap_or_default().to_owned() })
+    }
+
+    fn path(&self) -> PathBuf {
+        let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
+        Path::new(&folder).join(&self.name)
+    }
 }
 
 fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ListenError> {

@@ -7,6 +7,7 @@
 mod balance;
 mod client;
 mod hostile;
+mod http2;
 mod passing;
 mod program;
 mod served;
