@@ -71,7 +71,7 @@ fn set(model: &Model<'_>, (key, name): Wanted<'_>, text: &Text, out: &mut Vec<Re
     let message =
         format!("the port `{name}` of {} is what `{}` says, and `{value}` is no port", key.at(), text.text);
     let help = "set it to a number from 1 to 65535, or to `auto`".to_owned();
-    let mut refusal = model.module(&key.module).source.refuse(Code::BadSetting, &text.span, message, help);
+    let mut refusal = model.module(&key.module).source.refuse(Code::BadSetting, text.span, message, help);
     refusal.node = Some(key.node.clone());
     refusal.name = Some(name.to_string());
     out.push(refusal);
