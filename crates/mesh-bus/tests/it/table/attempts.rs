@@ -190,9 +190,11 @@ impl Tries<'_> {
         ];
         let mine = |name: &str, row: &&Row| {
             let named = row.consumer.as_deref();
+            // No consumer can be called `*`.
             row.what == "watch"
                 && row.bucket == bucket
-                && (named == Some(name) || (named == Some("*") && name != "*"))
+                && name != "*"
+                && (named == Some(name) || named == Some("*"))
         };
         for name in names {
             let row = self.rows.iter().find(|row| mine(name, row)).cloned();
