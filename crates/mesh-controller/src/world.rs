@@ -126,6 +126,21 @@ impl BusWorld {
     }
 }
 
+impl BusWorld {
+    /// Takes away what cannot be a key: somebody wrote it who wishes us ill, and it must hold nobody up. What reads as a
+    /// filter is left, since whatever fits it would go too.
+    async fn strike(&self, bucket: &Bucket, key: &str) -> Result<(), WorldError> {
+        if key.split('.').any(|token| matches!(token, "*" | ">")) {
+            tracing::warn!(%bucket, key, "this cannot be a key, and cannot be taken away alone: it is left");
+            return Ok(());
+        }
+        if let Some(entry) = whole(&self.bus, bucket.clone()).await?.get(key) {
+            bucket::purge(&self.bus, bucket, key, entry.revision).await?;
+        }
+        Ok(())
+    }
+}
+
 /// All that a bucket holds now.
 async fn whole(bus: &Bus, bucket: Bucket) -> Result<Entries, MirrorError> {
     let mirror = Mirror::open(bus, bucket, ">", Usage::read());
@@ -204,7 +219,10 @@ impl World for BusWorld {
             Step::Release { key, plan } => self.release(key, plan).await?,
             Step::Unassign(key) => self.delete(Bucket::assignments(), key).await?,
             Step::Unset(key) => self.delete(Bucket::config(), key).await?,
-            Step::Prune(bucket, key) => self.delete(bucket.clone(), key).await?,
+            Step::Prune(bucket, key) => match self.delete(bucket.clone(), key).await {
+                Err(KvError::Key { .. }) => self.strike(bucket, key).await?,
+                deleted => deleted?,
+            },
         }
         Ok(())
     }

@@ -273,3 +273,27 @@ async fn what_may_not_be_read_whole_is_told_at_once() {
         assert!(begun.elapsed() < Duration::from_millis(500), "it is told at once");
     }
 }
+
+/// What somebody who fills a bucket does to others.
+#[tokio::test]
+async fn a_full_bucket_refuses_new_keys_at_once_and_takes_what_is_there_again() {
+    let bus = Bus::start().await;
+    let kv = Kv::new(&bus.all().await, Bucket::registry());
+    kv.put("mine", "{}").await.unwrap();
+    let mut floods = 0;
+    for size in [100 * 1024, 1024, 1] {
+        let full = loop {
+            match kv.put(format!("flood{floods}"), "x".repeat(size)).await {
+                Ok(_) => floods += 1,
+                Err(full) => break full,
+            }
+        };
+        assert!(matches!(&full, KvError::Refused { why, .. } if why.contains("maximum bytes")), "{full:?}");
+    }
+    let refused = kv.put("new", "{}").await;
+    assert!(matches!(refused, Err(KvError::Refused { .. })), "{refused:?}");
+    // What is there may be written again at its length, and deleted; then there is room.
+    kv.put("mine", "[]").await.unwrap();
+    kv.delete("flood0").await.unwrap();
+    kv.put("new", "{}").await.unwrap();
+}

@@ -212,3 +212,23 @@ async fn a_bucket_that_somebody_broke_heals() {
     assert_eq!(control.value(Bucket::assignments(), "cellar.stray").await, None);
     control.stop().await;
 }
+
+/// The bus takes any bytes for a key from whoever may write all of a bucket, as a provider may its own.
+#[tokio::test]
+async fn what_cannot_be_a_key_is_pruned_and_holds_nobody_up() {
+    let control = Control::start().await;
+    let first = control.apply(&Mesh::new(), None).await.unwrap();
+    control.in_step().await;
+    let (all, bound) = (control.bus.all().await, Bucket::bound(&"store".parse().unwrap()));
+    for key in ["a%b", "cellar.\u{e9}", "cellar.>", "*"] {
+        let put = all.nats().request(format!("$KV.{bound}.{key}"), "evil".into()).await.unwrap();
+        assert!(put.payload.starts_with(b"{\"stream\""), "{put:?}");
+    }
+    control.apply(&Mesh::titled("Ours"), first.plan.as_ref()).await.unwrap();
+    control.looked().await;
+    control.in_step().await;
+    let mut left = mesh_bus::bucket::keys(&all, &bound).await.unwrap();
+    left.sort();
+    assert_eq!(left, ["*", "cellar.>"], "what reads as a filter is left");
+    control.stop().await;
+}
