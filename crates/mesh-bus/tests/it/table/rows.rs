@@ -103,6 +103,7 @@ operator=ada
   ask   mesh-vault.list               mesh-vault.list.operator=ada
   ask   mesh-vault.put                mesh-vault.put.operator=ada
   ask   mesh-vault.recipients         mesh-vault.recipients.operator=ada
+  ask   mesh-vault.rotate             mesh-vault.rotate.operator=ada
   ask   $SRV.PING                     $SRV.PING
   ask   $SRV.INFO                     $SRV.INFO
   ask   $SRV.STATS                    $SRV.STATS

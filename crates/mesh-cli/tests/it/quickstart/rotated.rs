@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::program::put;
 use crate::quickstart::database::{Session, config, refused};
 use crate::quickstart::home::Home;
 use crate::quickstart::until;
@@ -140,7 +141,7 @@ fn case_20_a_consumer_that_is_not_well_with_the_new_one_stops_it_and_both_are_go
     let home = Home::quickstart();
     // It is well while a file is there.
     let well = home.dir().join("well");
-    std::fs::write(&well, "").unwrap();
+    put(&well, "");
     let health = "{http: \"http://127.0.0.1:${port.http}/health\"}";
     home.edit("modules/notes/module.yaml", health, &format!("{{exec: [test, -e, {}]}}", well.display()));
     home.add_node("shed");
@@ -165,7 +166,7 @@ fn case_20_a_consumer_that_is_not_well_with_the_new_one_stops_it_and_both_are_go
     assert_eq!(ran.exit, 0, "{ran}");
     until("it is back at the old one", || (used(&home, "cellar") == before).then_some(()));
     Session::open(&new).unwrap();
-    std::fs::write(&well, "").unwrap();
+    put(&well, "");
     until("it is given up", || (rotation(&home)?["state"] == "abandoned").then_some(()));
     until("the new one is refused", || Session::open(&new).is_err().then_some(()));
     Session::open(&before).unwrap();
