@@ -16,7 +16,7 @@ use mesh_bus::server::{Listen, Places, ServerConfig, TlsListen, find};
 use mesh_bus::tls::Ca;
 use mesh_bus::{Address, Authority, Bucket, Bus, Creds, FirstTry, Server, UserKey, address, bucket};
 use mesh_controller::{Entrance, Roster};
-use mesh_model::name::{MeshName, NodeName, OperatorName, SeatName};
+use mesh_model::name::{MeshName, NodeName, OperatorName};
 use mesh_plan::Catalog;
 use mesh_seal::{SystemRandom, VerifyingKey};
 use time::OffsetDateTime;

@@ -67,10 +67,10 @@ async fn at_the_server(state: &Path) -> Result<Bus, Failure> {
             "run it on the server's machine, with `--state FOLDER` where its state is kept elsewhere",
         ));
     }
-    let url = BusArgs::of_state(state).url(Path::new(""))?;
+    let address = BusArgs::of_state(state).address(Path::new(""))?;
     let authority = Authority::open(&keys, OffsetDateTime::now_utc).map_err(Failure::new)?;
     let account = Account::Seat(SERVER.parse().expect("it is a name"));
-    let creds = authority.creds(&account).map_err(Failure::new)?;
-    let connected = Bus::connect(&url, &creds, FirstTry::Fails).await;
+    let creds = authority.creds(&account);
+    let connected = Bus::connect(&address, &creds, FirstTry::Fails).await;
     connected.map_err(|source| ReachError::Gone { state: state.to_owned(), source }.into())
 }
