@@ -121,5 +121,7 @@ fn a_shipped_manifest_is_one_to_start_from() {
     let manifest = mesh(nowhere.path(), "modules show postgres").done();
     assert!(manifest.starts_with("module: postgres\n"), "{manifest}");
     let listed = mesh(nowhere.path(), "modules --format json").json();
-    assert_eq!(listed["modules"][0]["module"], "postgres");
+    let names: Vec<&str> =
+        listed["modules"].as_array().unwrap().iter().filter_map(|told| told["module"].as_str()).collect();
+    assert_eq!(names, ["object-store", "postgres", "reverse-proxy"]);
 }
