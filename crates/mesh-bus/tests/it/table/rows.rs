@@ -94,6 +94,7 @@ operator=ada
   get   proxy_bound                   >
   whole proxy_bound                   >
   ask   mesh-controller.apply         mesh-controller.apply.operator=ada
+  ask   mesh-controller.invite        mesh-controller.invite.operator=ada
   ask   mesh-controller.plan          mesh-controller.plan.operator=ada
   ask   mesh-controller.status        mesh-controller.status.operator=ada
   ask   mesh-controller.upload        mesh-controller.upload.operator=ada
@@ -108,6 +109,10 @@ operator=ada
   ask   $SRV.INFO                     $SRV.INFO
   ask   $SRV.STATS                    $SRV.STATS
   ask   $SRV.PING.mesh-vault          $SRV.PING.mesh-vault
+invited=loft
+  ask   mesh-controller.join.invited=loft  mesh-controller.join.invited=loft
+invited=operator=bob
+  ask   mesh-controller.join.invited=operator=bob  mesh-controller.join.invited=operator=bob
 seat=mesh-vault
   write mesh-vault_credentials        >
   fence mesh-vault_credentials        >

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use mesh_bus::grants::{Answered, Grants, ModuleReach, NodeReach, OperatorReach, Provides};
 use mesh_bus::testing::Bus;
-use mesh_bus::{Bucket, Kv, client};
+use mesh_bus::{Account, Bucket, Kv, client};
 use mesh_model::digest::Digest;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -196,7 +196,14 @@ async fn accounts(bus: &Bus, table: &[(String, Vec<Row>)]) -> Vec<(client::Bus, 
                 bus.accounts.push(&grants).await.unwrap();
                 bus.connect(&grants.account).await
             }
-            seat => bus.connect(&seat.parse().unwrap()).await,
+            other => match other.parse().unwrap() {
+                Account::Invited(invitee) => {
+                    let grants = Grants::of_invited(&invitee);
+                    bus.accounts.push(&grants).await.unwrap();
+                    bus.connect(&grants.account).await
+                }
+                seat => bus.connect(&seat).await,
+            },
         };
         accounts.push((connection, rows.clone()));
     }
