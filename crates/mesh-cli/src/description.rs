@@ -5,7 +5,7 @@
 //! description (`.git`, `.mesh`). A link may point to whatever is inside the folder; where one leads out of it, the
 //! description would be more than its folder, so that is an error.
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -163,25 +163,27 @@ impl Walk {
             return Err(LoadError::TooDeep { path: folder.to_owned() });
         }
         for entry in fs::read_dir(folder).map_err(|source| read_error(folder, source))? {
-            let path = entry.map_err(|source| read_error(folder, source))?.path();
+            let entry = entry.map_err(|source| read_error(folder, source))?;
+            let path = entry.path();
             let name = path.file_name().and_then(|name| name.to_str());
             let Some(name) = name else { return Err(LoadError::Name { path }) };
             if !name.starts_with('.') {
-                self.entry(&path, &format!("{prefix}{name}"), depth)?;
+                let kind = entry.file_type().map_err(|source| read_error(&path, source))?;
+                self.entry(&path, &format!("{prefix}{name}"), kind, depth)?;
             }
         }
         Ok(())
     }
 
-    fn entry(&mut self, path: &Path, name: &str, depth: usize) -> Result<(), LoadError> {
-        let link = fs::symlink_metadata(path).map_err(|source| read_error(path, source))?;
-        if link.is_symlink() {
+    fn entry(&mut self, path: &Path, name: &str, kind: FileType, depth: usize) -> Result<(), LoadError> {
+        let mut kind = kind;
+        if kind.is_symlink() {
             self.check_link(path)?;
+            kind = fs::metadata(path).map_err(|source| read_error(path, source))?.file_type();
         }
-        let about = fs::metadata(path).map_err(|source| read_error(path, source))?;
-        if about.is_dir() {
+        if kind.is_dir() {
             self.folder(path, &format!("{name}/"), depth + 1)
-        } else if about.is_file() {
+        } else if kind.is_file() {
             self.file(path, name)
         } else {
             // A socket or a pipe says nothing that could be listed.
@@ -209,10 +211,13 @@ impl Walk {
         let mut file = File::open(path).map_err(|source| read_error(path, source))?;
         let mut start = Vec::new();
         if let Some(limit) = limit(name) {
+            let size = file.metadata().map_err(|source| read_error(path, source))?.len();
+            // One more, so that its end is seen without room for more being made.
+            start.reserve_exact(usize::try_from(size.min(limit) + 1).unwrap_or_default());
             let read = (&mut file).take(limit + 1).read_to_end(&mut start);
             read.map_err(|source| read_error(path, source))?;
             if start.len() as u64 <= limit {
-                self.description.insert(name, &start);
+                self.description.put(name, start);
                 return Ok(());
             }
         }

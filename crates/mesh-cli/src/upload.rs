@@ -1,4 +1,5 @@
-//! Hands the files of a description over to the controller: those whose content it does not have, in parts.
+//! Hands the files of a description over to the controller: those that manifests name and whose content it does not have,
+//! in parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -29,10 +30,13 @@ pub(crate) async fn upload(bus: &Bus, read: &Read, screen: &Screen) -> Result<Li
         .iter()
         .map(|(path, file)| (path.clone(), Listed { digest: file.digest.clone(), size: file.size }))
         .collect();
-    let missing = missing(bus, files.values()).await?;
+    // The rest of the folder is listed, and stays where it is.
+    let wanted = read.description.files_to_hand_over();
+    let wanted = || files.iter().filter(|(path, _)| wanted.contains(*path));
+    let missing = missing(bus, wanted().map(|(_, file)| file)).await?;
     let mut progress = Progress::new(*screen);
     let mut sent = BTreeSet::new();
-    for (path, file) in files.iter().filter(|(_, file)| missing.contains(&file.digest)) {
+    for (path, file) in wanted().filter(|(_, file)| missing.contains(&file.digest)) {
         if sent.insert(&file.digest) {
             progress.show(vec![format!("handing over {path}")]);
             send(bus, read, path, file).await?;

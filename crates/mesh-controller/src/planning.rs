@@ -15,7 +15,7 @@ use mesh_bus::verb::VerbError;
 use mesh_bus::{Account, Bucket, Kv};
 pub(crate) use mesh_model::causes::in_a_line as with_causes;
 use mesh_model::name::{NodeName, SeatName};
-use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listing, PlanRecord, Timestamp};
+use mesh_model::wire::{ApplyAnswer, ApplyAsk, Effect, Listed, Listing, PlanRecord, Timestamp};
 use mesh_plan::{Catalog, Description, Facts, FileEntry, Outcome, Plan, description};
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
@@ -178,12 +178,15 @@ impl Planning {
     /// operator saw is in effect; `unavailable` where the bus does not answer.
     pub async fn apply(&self, by: &Account, ask: &ApplyAsk) -> Result<ApplyAnswer, VerbError> {
         let files = &ask.description.files;
-        let missing = self.contents.missing(files.values()).await.map_err(answer::unavailable)?;
-        let paths =
-            files.iter().filter(|(_, listed)| missing.contains(&listed.digest)).map(|(path, _)| path.clone());
-        answer::all_there(&paths.collect::<Vec<_>>())?;
         let (description, missing) = self.describe(&ask.description).await.map_err(answer::unavailable)?;
         answer::all_there(&missing)?;
+        let wanted = description.files_to_hand_over();
+        let wanted: Vec<(&String, &Listed)> =
+            files.iter().filter(|(path, _)| wanted.contains(*path)).collect();
+        let contents: Vec<&Listed> = wanted.iter().map(|(_, listed)| *listed).collect();
+        let missing = self.contents.missing(contents).await.map_err(answer::unavailable)?;
+        let paths = wanted.iter().filter(|(_, listed)| missing.contains(&listed.digest));
+        answer::all_there(&paths.map(|(path, _)| (*path).clone()).collect::<Vec<_>>())?;
 
         let mut current = self.current.lock().await;
         let outcome = self.outcome(&description, current.as_ref()).await;

@@ -4,7 +4,7 @@
 //! short secret can be guessed.
 
 use std::fmt;
-use std::io::BufWriter;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -14,6 +14,42 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Digest(Arc<str>);
+
+/// JSON is written a word at a time, and hashed best in pieces: of so many bytes.
+const PIECE: usize = 1024;
+
+/// What is to be hashed, a piece at a time.
+struct Pieces {
+    hasher: blake3::Hasher,
+    piece: [u8; PIECE],
+    used: usize,
+}
+
+impl Pieces {
+    fn hash(&mut self) {
+        self.hasher.update(&self.piece[..self.used]);
+        self.used = 0;
+    }
+}
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.used + bytes.len() > PIECE {
+            self.hash();
+        }
+        if bytes.len() > PIECE {
+            self.hasher.update(bytes);
+        } else {
+            self.piece[self.used..self.used + bytes.len()].copy_from_slice(bytes);
+            self.used += bytes.len();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A text that is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -42,11 +78,10 @@ impl Digest {
     /// Where a value does not serialize.
     #[must_use]
     pub fn of_json_and_length<T: Serialize + ?Sized>(value: &T) -> (Self, u64) {
-        // JSON is written a word at a time, and hashed best in pieces.
-        let mut hasher = BufWriter::with_capacity(4 << 10, blake3::Hasher::new());
-        serde_json::to_writer(&mut hasher, value).expect("plain data serializes");
-        let Ok(hasher) = hasher.into_inner() else { unreachable!("a hasher takes everything") };
-        (Self(hasher.finalize().to_hex().as_str().into()), hasher.count())
+        let mut pieces = Pieces { hasher: blake3::Hasher::new(), piece: [0; PIECE], used: 0 };
+        serde_json::to_writer(&mut pieces, value).expect("plain data serializes");
+        pieces.hash();
+        (Self(pieces.hasher.finalize().to_hex().as_str().into()), pieces.hasher.count())
     }
 
     /// The digest as 64 hex digits.

@@ -151,8 +151,9 @@ impl Template {
             let whole = (!text.is_empty()).then(|| Part::Text(text.to_owned()));
             return (Self { parts: Vec::from_iter(whole) }, Vec::new());
         }
-        let mut reader =
-            Reader { text, at: 0, plain: String::new(), template: Self::default(), faults: Vec::new() };
+        let many = text.matches("${").count();
+        let template = Self { parts: Vec::with_capacity(2 * many + 1) };
+        let mut reader = Reader { text, at: 0, plain: String::new(), template, faults: Vec::new() };
         reader.run();
         // A plan of many modules holds many templates for long, most of one part.
         reader.template.parts.shrink_to_fit();

@@ -1,24 +1,22 @@
 //! From what has been decided to what each module on each node is to do.
 //!
-//! Only called when nothing was refused: then everything that is asked for here is there.
+//! Only called when nothing was refused: then everything that is asked for here is there. The manifests are used up on the
+//! way: what they say is moved into the plan, so that a large description is not held twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use indexmap::IndexMap;
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
-use mesh_model::name::{CollectionName, FilePath, ModuleName, NodeName, ProvisionName, SeatName};
-use mesh_model::placeholder::Reference;
+use mesh_model::name::{CollectionName, DirName, NodeName, ProvisionName, SeatName};
 use mesh_model::refusal::{Code, Refusal};
-use mesh_model::wire::{
-    Assignment, Config, Consumer, Dir, File, Give, Health, Image, Need, Prepare, Provided, Run, V1, revision,
-};
+use mesh_model::wire::{Assignment, Config, Consumer, Dir, Need, Provided, Provider, V1, revision};
 
-use crate::manifest::{self, Content, Manifest, Service};
-use crate::model::{Model, Module};
+use crate::common::{Common, Gives, gives};
+use crate::model::Model;
 use crate::plan::Content as Kept;
 use crate::rules::contributions::Contributions;
-use crate::rules::fields;
+use crate::runs::Run;
 use crate::scope::{self, Scope};
 use crate::text::Text;
 
@@ -30,272 +28,159 @@ pub(crate) struct Assignments {
     pub(crate) assignments: BTreeMap<ModuleKey, Assignment>,
     pub(crate) settings: BTreeMap<ModuleKey, Config>,
     pub(crate) contents: BTreeMap<Digest, Kept>,
-    /// Those that are larger than [`LIMIT`], and how large.
-    pub(crate) too_large: Vec<(ModuleKey, u64)>,
 }
 
-/// What is the same wherever a module runs.
-struct Common<'m> {
-    files: BTreeMap<FilePath, File>,
-    run: IndexMap<mesh_model::name::ServiceName, Run>,
-    /// What its placeholders refer to.
-    references: BTreeSet<&'m Reference>,
-    gives: BTreeMap<&'m ProvisionName, BTreeMap<mesh_model::name::FieldName, Give>>,
-}
-
-/// Puts all assignments together.
-pub(crate) fn assignments(model: &Model<'_>, contributions: &Contributions, plan: &Digest) -> Assignments {
+/// Puts all assignments together. `too-large`: one that its bucket would not take.
+pub(crate) fn assignments(
+    mut model: Model<'_>,
+    contributions: Contributions,
+    plan: &Digest,
+    refusals: &mut Vec<Refusal>,
+) -> Assignments {
+    let holders = holders(&model);
+    let mut modules = std::mem::take(&mut model.modules).0;
+    let gives: Vec<Gives> = modules.iter().map(|module| gives(&module.manifest)).collect();
+    let Meetings { needs, consumers } = meetings(&model, contributions, &gives);
+    let mut used: Vec<Option<Common>> = modules.iter().map(|_| None).collect();
     let mut contents = BTreeMap::new();
-    let common: BTreeMap<&ModuleName, Common<'_>> =
-        model.nodes_of.keys().map(|name| (name, common(model, name, &mut contents))).collect();
-    let mut needs = needs(model, contributions, &common);
-    let mut consumers = consumers(&needs, model);
-    let mut assignments = BTreeMap::new();
-    let mut settings = BTreeMap::new();
-    let mut too_large = Vec::new();
-    for key in model.runs.keys() {
-        let values = model.settings.get(key).cloned().unwrap_or_default();
+    let (mut assignments, mut settings) = (Vec::new(), Vec::new());
+    for (place, (needs, consumers)) in needs.into_iter().zip(consumers).enumerate() {
+        let module = model.runs[place].module;
+        let common = used[module]
+            .get_or_insert_with(|| Common::of(&mut modules[module], model.description, &mut contents));
+        let values = model.runs.take_settings(place);
+        let run = &model.runs[place];
+        let key = &run.key;
         let config = Config { v: V1, node: key.node.clone(), module: key.module.clone(), values };
-        let needs = needs.remove(key).unwrap_or_default();
-        let consumers = consumers.remove(key).unwrap_or_default();
-        let mut one = assignment(model, key, &common[&key.module], plan, needs, consumers, config.digest());
+        let scope = Scope { settings: &config.values, ..Scope::of(&model, run) };
+        let mut one = Assignment {
+            v: V1,
+            plan: plan.clone(),
+            digest: plan.clone(),
+            node: key.node.clone(),
+            module: key.module.clone(),
+            manifest: common.manifest.clone(),
+            machine: model.machine(&key.node),
+            folder: scope::folder(&model, key),
+            ports: run.ports.clone(),
+            dirs: dirs(&model, key, common),
+            access: access(&model, key, common),
+            seats: seats(&holders, common),
+            settings: config.digest(),
+            files: Arc::clone(&common.files),
+            run: Arc::clone(&common.run),
+            contributes: contributes(&scope, common),
+            secrets: common.secrets.clone(),
+            needs,
+            provides: provides(&scope, common, &gives[module]),
+            consumers,
+        };
         let length = one.note_digest();
         if length > LIMIT {
-            too_large.push((key.clone(), length));
+            refusals.push(too_large(&model, run, length, one.consumers.len()));
         }
-        assignments.insert(key.clone(), one);
-        settings.insert(key.clone(), config);
+        // In the order of nodes and modules already.
+        assignments.push((key.clone(), one));
+        settings.push((key.clone(), config));
     }
-    Assignments { assignments, settings, contents, too_large }
+    let (assignments, settings) = (assignments.into_iter().collect(), settings.into_iter().collect());
+    Assignments { assignments, settings, contents }
 }
 
-fn common<'m>(
-    model: &'m Model<'_>,
-    name: &'m ModuleName,
-    contents: &mut BTreeMap<Digest, Kept>,
-) -> Common<'m> {
-    let module = model.module(name);
-    let manifest = &module.manifest;
-    let references = module.texts().flat_map(|(_, text, _)| text.placeholders());
-    Common {
-        files: files(model, module, contents),
-        run: manifest.run.iter().map(|(name, service)| (name.clone(), run(&service.value))).collect(),
-        references: references.map(|(placeholder, _)| &placeholder.reference).collect(),
-        gives: manifest.provides.iter().map(|(name, made)| (name, fields::gives(&made.value))).collect(),
-    }
+/// Who provides what to whom, seen from both, for each run.
+struct Meetings {
+    needs: Vec<Vec<Need>>,
+    consumers: Vec<Vec<Consumer>>,
 }
 
-fn files(
-    model: &Model<'_>,
-    module: &Module,
-    contents: &mut BTreeMap<Digest, Kept>,
-) -> BTreeMap<FilePath, File> {
-    let manifest = &module.manifest;
-    let mut out = BTreeMap::new();
-    for (path, file) in &manifest.files {
-        let manifest::File { content, mode, on_change, verbatim } = &file.value;
-        let (digest, size, source) = match content {
-            Some(Content::Inline(text)) => {
-                let bytes = text.text.as_bytes();
-                (Digest::of(bytes), bytes.len() as u64, Kept::Inline(bytes.to_owned()))
-            }
-            Some(Content::From(from)) => {
-                let path = format!("modules/{}/{}", manifest.name, from.value);
-                let Some(entry) = model.description.files.get(&path) else { continue };
-                let kept = match module.beside.get(&from.value) {
-                    // At hand already, so that what changes in it can be told.
-                    Some(beside) if !verbatim => Kept::Inline(beside.text.text.as_bytes().to_owned()),
-                    _ => Kept::File(path),
-                };
-                (entry.digest.clone(), entry.size, kept)
-            }
-            None => continue,
-        };
-        contents.entry(digest.clone()).or_insert(source);
-        let (mode, on_change, verbatim) = (mode.clone(), *on_change, *verbatim);
-        out.insert(path.clone(), File { digest, size, mode, on_change, verbatim });
-    }
-    out
-}
-
-fn run(service: &Service) -> Run {
-    let written = |texts: &[Text]| texts.iter().map(|text| text.text.to_string()).collect::<Vec<_>>();
-    let prepare = |step: &manifest::Prepare| Prepare {
-        exec: written(&step.exec),
-        creates: step.creates.as_ref().map(|text| text.text.to_string()),
-    };
-    Run {
-        prepare: service.prepare.iter().map(prepare).collect(),
-        exec: written(&service.exec),
-        image: service.image.as_ref().map(|image| Image {
-            name: image.text.to_string(),
-            args: written(&service.args),
-            mounts: written(&service.mounts),
-        }),
-        env: service.env.iter().map(|(name, text)| (name.clone(), text.text.to_string())).collect(),
-        user: service.user.as_ref().map(|text| text.text.to_string()),
-        health: service.health.as_ref().map(|health| match health {
-            manifest::Health::Http(text) => Health::Http(text.text.to_string()),
-            manifest::Health::Tcp(text) => Health::Tcp(text.text.to_string()),
-            manifest::Health::Exec(texts) => Health::Exec(written(texts)),
-        }),
-        restart: service.restart,
-        stop_signal: service.stop_signal.clone(),
-    }
-}
-
-fn needs(
-    model: &Model<'_>,
-    contributions: &Contributions,
-    common: &BTreeMap<&ModuleName, Common<'_>>,
-) -> BTreeMap<ModuleKey, Vec<Need>> {
-    let mut out = BTreeMap::new();
-    for (key, answers) in &model.answers {
-        let machine = model.machine(&key.node);
-        let mut needs = Vec::with_capacity(answers.len());
-        for (local, from) in answers {
-            let need = &model.module(&key.module).manifest.needs[local].value;
-            let Some(provision) = &need.provision else { continue };
-            let provision = provision.value.clone();
-            let contribution =
-                contributions.get(key).and_then(|of| of.get(local)).cloned().unwrap_or_default();
-            let revision = revision(&provision, from, &machine, &contribution);
-            let gives = common[&from.module].gives.get(&provision).cloned().unwrap_or_default();
-            let (local, from) = (local.clone(), from.clone());
-            needs.push(Need { local, provision, from, contribution, revision, gives });
-        }
-        out.insert(key.clone(), needs);
-    }
-    out
-}
-
-/// The needs, seen from those who provide.
-fn consumers(
-    needs: &BTreeMap<ModuleKey, Vec<Need>>,
-    model: &Model<'_>,
-) -> BTreeMap<ModuleKey, Vec<Consumer>> {
-    let mut out: BTreeMap<ModuleKey, Vec<Consumer>> = BTreeMap::new();
-    for (key, needs) in needs {
-        for need in needs {
-            let provider = ModuleKey { node: need.from.node.clone(), module: need.from.module.clone() };
-            out.entry(provider).or_default().push(Consumer {
-                provision: need.provision.clone(),
-                node: key.node.clone(),
-                module: key.module.clone(),
-                local: need.local.clone(),
-                machine: model.machine(&key.node),
-                contribution: need.contribution.clone(),
-                revision: need.revision.clone(),
+fn meetings(model: &Model<'_>, contributions: Contributions, gives: &[Gives]) -> Meetings {
+    let nothing = Arc::default();
+    let mut needs = Vec::with_capacity(contributions.len());
+    let mut consumers: Vec<Vec<Consumer>> = vec![Vec::new(); contributions.len()];
+    for (run, handed) in model.runs.iter().zip(contributions) {
+        let machine = model.machine(&run.key.node);
+        let mut of_run = Vec::with_capacity(run.answers.len());
+        for (answer, contribution) in run.answers.iter().zip(handed) {
+            let provider = &model.runs[answer.by];
+            let (local, provision) = (answer.local.clone(), answer.provision.clone());
+            let from = Provider { module: provider.key.module.clone(), node: provider.key.node.clone() };
+            let revision = revision(&provision, &from, &machine, &contribution);
+            let gives = gives[provider.module].get(&provision).unwrap_or(&nothing);
+            consumers[answer.by].push(Consumer {
+                provision: provision.clone(),
+                node: run.key.node.clone(),
+                module: run.key.module.clone(),
+                local: local.clone(),
+                machine: machine.clone(),
+                contribution: Arc::clone(&contribution),
+                revision: revision.clone(),
             });
+            of_run.push(Need { local, provision, from, contribution, revision, gives: Arc::clone(gives) });
         }
+        needs.push(of_run);
     }
-    for consumers in out.values_mut() {
-        consumers.sort_by(|a, b| {
-            (&a.provision, &a.node, &a.module, &a.local).cmp(&(&b.provision, &b.node, &b.module, &b.local))
-        });
+    for consumers in &mut consumers {
+        // Those of one provision are in order: they came in that of runs.
+        consumers.sort_by(|one, other| one.provision.cmp(&other.provision));
+        consumers.shrink_to_fit();
     }
-    out
+    Meetings { needs, consumers }
 }
 
-fn assignment(
-    model: &Model<'_>,
-    key: &ModuleKey,
-    common: &Common<'_>,
-    plan: &Digest,
-    needs: Vec<Need>,
-    consumers: Vec<Consumer>,
-    settings: Digest,
-) -> Assignment {
-    let module = model.module(&key.module);
-    let manifest = &module.manifest;
-    let dir =
-        |temporary: &bool, name: &str| Dir { path: scope::dir(model, key, name), temporary: *temporary };
-    Assignment {
-        v: V1,
-        plan: plan.clone(),
-        digest: plan.clone(),
-        node: key.node.clone(),
-        module: key.module.clone(),
-        manifest: module.digest.clone(),
-        machine: model.machine(&key.node),
-        folder: scope::folder(model, key),
-        ports: model.ports.get(key).cloned().unwrap_or_default(),
-        dirs: manifest.dirs.iter().map(|(name, at)| (name.clone(), dir(&at.value, name.as_str()))).collect(),
-        access: access(model, key, common),
-        seats: seats(model, common),
-        settings,
-        files: common.files.clone(),
-        run: common.run.clone(),
-        contributes: contributes(model, key, manifest),
-        secrets: manifest.secrets.iter().map(|(name, at)| (name.clone(), at.value.clone())).collect(),
-        needs,
-        provides: provides(model, key, manifest, common),
-        consumers,
-    }
+fn dirs(model: &Model<'_>, key: &ModuleKey, common: &Common) -> BTreeMap<DirName, Dir> {
+    let dir = |(name, temporary): &(DirName, bool)| {
+        let path = scope::dir(model, key, name.as_str());
+        (name.clone(), Dir { path, temporary: *temporary })
+    };
+    common.dirs.iter().map(dir).collect()
 }
 
-fn access(model: &Model<'_>, key: &ModuleKey, common: &Common<'_>) -> BTreeMap<String, String> {
-    let asked = common.references.iter().filter_map(|reference| match reference {
-        Reference::Access(access) => Some(access),
-        _ => None,
-    });
+fn access(model: &Model<'_>, key: &ModuleKey, common: &Common) -> BTreeMap<String, String> {
+    let asked = common.accesses.iter();
     asked.filter_map(|asked| Some((asked.to_string(), scope::access(model, key, asked)?))).collect()
 }
 
-/// Who holds the seats that a module asks for: who is known to hold one now, else the one node of the module that may.
-/// Where several stand by and nobody is known, it is left out, and waited for.
-fn seats(model: &Model<'_>, common: &Common<'_>) -> BTreeMap<SeatName, NodeName> {
-    let holder = |seat: &SeatName| {
-        let now = model.facts.seats.get(seat).cloned();
-        now.or_else(|| {
-            let may =
-                |module: &ModuleName| model.module(module).manifest.seats.iter().any(|at| at.value == *seat);
-            let (_, nodes) = model.nodes_of.iter().find(|(module, _)| may(module))?;
-            (nodes.len() == 1).then(|| nodes[0].clone())
-        })
-    };
-    let asked = common.references.iter().filter_map(|reference| match reference {
-        Reference::Seat(seat) => Some(seat),
-        _ => None,
-    });
-    asked.filter_map(|seat| Some((seat.clone(), holder(seat)?))).collect()
+/// Who holds each seat: who is known to hold it now, else the one node of the module that may. Where several stand by and
+/// nobody is known, it is left out, and waited for.
+fn holders(model: &Model<'_>) -> BTreeMap<SeatName, NodeName> {
+    let mut holders = BTreeMap::new();
+    for module in model.modules.iter() {
+        let mut runs = model.runs_of(module.name());
+        if let (1, Some(run)) = (runs.len(), runs.next()) {
+            let seats = module.manifest.seats.iter();
+            holders.extend(seats.map(|seat| (seat.value.clone(), run.key.node.clone())));
+        }
+    }
+    holders.extend(model.facts.seats.clone());
+    holders
 }
 
-fn contributes(
-    model: &Model<'_>,
-    key: &ModuleKey,
-    manifest: &Manifest,
-) -> BTreeMap<CollectionName, Vec<String>> {
-    let scope = Scope::of(model, key);
-    let resolve = |texts: &Vec<Text>| texts.iter().filter_map(|text| scope.text(text).ok()).collect();
-    manifest.contributes.iter().map(|(name, items)| (name.clone(), resolve(&items.value))).collect()
+fn seats(holders: &BTreeMap<SeatName, NodeName>, common: &Common) -> BTreeMap<SeatName, NodeName> {
+    common.seats.iter().filter_map(|seat| Some((seat.clone(), holders.get(seat)?.clone()))).collect()
 }
 
-fn provides(
-    model: &Model<'_>,
-    key: &ModuleKey,
-    manifest: &Manifest,
-    common: &Common<'_>,
-) -> BTreeMap<ProvisionName, Provided> {
-    let scope = Scope::of(model, key);
-    let provided = |(name, made): (&ProvisionName, &crate::text::At<manifest::Provision>)| {
-        let answers = made.value.answers.as_ref().and_then(|text| scope.text(text).ok()).unwrap_or_default();
-        (name.clone(), Provided { answers, gives: common.gives[name].clone() })
+fn contributes(scope: &Scope<'_, '_>, common: &Common) -> BTreeMap<CollectionName, Vec<String>> {
+    let resolve = |texts: &[Text]| texts.iter().filter_map(|text| scope.text(text).ok()).collect();
+    common.contributes.iter().map(|(name, items)| (name.clone(), resolve(items))).collect()
+}
+
+fn provides(scope: &Scope<'_, '_>, common: &Common, gives: &Gives) -> BTreeMap<ProvisionName, Provided> {
+    let provided = |(name, answers): &(ProvisionName, Option<Text>)| {
+        let answers = answers.as_ref().and_then(|text| scope.text(text).ok()).unwrap_or_default();
+        Some((name.clone(), Provided { answers, gives: Arc::clone(gives.get(name)?) }))
     };
-    manifest.provides.iter().map(provided).collect()
+    common.answers.iter().filter_map(provided).collect()
 }
 
 /// `too-large`: an assignment that its bucket would not take.
-pub(crate) fn too_large(model: &Model<'_>, made: &Assignments, out: &mut Vec<Refusal>) {
-    for (key, length) in &made.too_large {
-        let message = format!("what {} is to do takes {length} bytes, and {LIMIT} are the most", key.at());
-        let help = match made.assignments[key].consumers.len() {
-            0..=50 => "put what is long into files: only their digests travel".to_owned(),
-            many => format!("it has {many} consumers: `bind` some of them to another provider"),
-        };
-        let mut refusal = model.source.refuse(Code::TooLarge, model.runs[key], message, help);
-        refusal.node = Some(key.node.clone());
-        refusal.module = Some(key.module.clone());
-        out.push(refusal);
-    }
+fn too_large(model: &Model<'_>, run: &Run, length: u64, consumers: usize) -> Refusal {
+    let message = format!("what {} is to do takes {length} bytes, and {LIMIT} are the most", run.key.at());
+    let help = match consumers {
+        0..=50 => "put what is long into files: only their digests travel".to_owned(),
+        many => format!("it has {many} consumers: `bind` some of them to another provider"),
+    };
+    let mut refusal = model.source.refuse(Code::TooLarge, run.span, message, help);
+    refusal.node = Some(run.key.node.clone());
+    refusal.module = Some(run.key.module.clone());
+    refusal
 }

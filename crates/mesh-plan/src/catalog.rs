@@ -10,8 +10,7 @@ use crate::yaml;
 /// The modules of a catalog that provide something.
 pub(crate) fn providing<'a>(catalog: &'a Catalog, provision: &ProvisionName) -> Vec<&'a ModuleName> {
     let provides = |name: &ModuleName, bytes: &[u8]| {
-        let source =
-            Source::new(manifest_path(name), Some(name.clone()), String::from_utf8_lossy(bytes).into_owned());
+        let source = Source::new(manifest_path(name), Some(name.clone()), String::from_utf8_lossy(bytes));
         let Some(root) = yaml::parse(&source.text).root else { return false };
         let manifest = decode::manifest::read(&mut Reading::new(&source), &root, name.clone());
         manifest.provides.contains_key(provision)

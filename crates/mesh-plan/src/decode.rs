@@ -20,7 +20,7 @@ use crate::yaml::{Entry, Node, Scalar, Style, Value};
 
 /// Reads one file and keeps what is wrong with it.
 pub(crate) struct Reading<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a Source<'a>,
     pub(crate) refusals: Vec<Refusal>,
 }
 
@@ -53,7 +53,7 @@ impl<'n> Fields<'n> {
 }
 
 impl<'a> Reading<'a> {
-    pub(crate) fn new(source: &'a Source) -> Self {
+    pub(crate) fn new(source: &'a Source<'a>) -> Self {
         Self { source, refusals: Vec::new() }
     }
 
@@ -260,7 +260,7 @@ pub(crate) fn shown(node: &Node) -> String {
 }
 
 /// A span cut to its first line: enough to see where a thing begins.
-pub(crate) fn first_line(source: &Source, span: Span) -> Span {
+pub(crate) fn first_line(source: &Source<'_>, span: Span) -> Span {
     let text = source.text.get(span.range()).unwrap_or_default();
     let length = text.find('\n').unwrap_or(text.len());
     Span::new(span.start(), span.start() + length)

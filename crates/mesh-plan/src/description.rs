@@ -19,6 +19,10 @@ pub const MESH_LIMIT: u64 = 16 << 20;
 /// The largest file with placeholders beside a manifest, in bytes.
 pub const TEXT_LIMIT: u64 = 256 << 10;
 
+/// What all files with placeholders beside manifests have together at most, in bytes. A few bytes of text can be a
+/// placeholder that takes twenty times as many: no description of these is to take more memory than a machine has.
+pub const TEXTS_LIMIT: u64 = 8 << 20;
+
 /// The folder that a node keeps everything under, where nothing else is known of it.
 pub const ROOT: &str = "/var/lib/mesh";
 
@@ -64,10 +68,16 @@ pub struct Facts {
 impl Description {
     /// Puts a file in: its entry, and its text where planning reads it.
     pub fn insert(&mut self, path: &str, content: &[u8]) {
+        self.put(path, content.to_owned());
+    }
+
+    /// The same with a content that nobody else wants.
+    pub fn put(&mut self, path: &str, mut content: Vec<u8>) {
         let size = content.len() as u64;
-        self.files.insert(path.to_owned(), FileEntry { digest: Digest::of(content), size });
+        self.files.insert(path.to_owned(), FileEntry { digest: Digest::of(&content), size });
         if limit(path).is_some_and(|limit| size <= limit) {
-            self.texts.insert(path.to_owned(), content.to_owned());
+            content.shrink_to_fit();
+            self.texts.insert(path.to_owned(), content);
         }
     }
 

@@ -192,7 +192,7 @@ fn services(of: &Changed<'_>, plan: &Plan) -> BTreeMap<ServiceName, Effect> {
     for name in of.old.run.keys().filter(|name| !of.new.run.contains_key(*name)) {
         effects.insert(name.clone(), Effect::Stop);
     }
-    for (name, run) in &of.new.run {
+    for (name, run) in of.new.run.iter() {
         let effect = match of.old.run.get(name) {
             None => Effect::Start,
             Some(before) if before != run || of.run(run) => Effect::Restart,

@@ -10,6 +10,7 @@ use mesh_model::wire::Provider;
 use crate::description::{Catalog, Description, Facts};
 use crate::model::Model;
 use crate::rules::{providers, settings};
+use crate::runs::Run;
 
 /// Nodes, modules, needs, and who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,21 +57,23 @@ impl Graph {
         settings::decide(&mut model, &mut told);
         providers::decide(&mut model, &mut told);
         let nodes = model.mesh.nodes.iter().map(|(name, node)| (name.clone(), node.address.clone()));
-        let modules = model.runs.keys().map(|key| (key.clone(), needs(&model, key, refusals)));
+        let modules = model.runs.iter().map(|run| (run.key.clone(), needs(&model, run, refusals)));
         let graph =
             Self { mesh: model.mesh.mesh.clone(), nodes: nodes.collect(), modules: modules.collect() };
         model.mesh_read.then_some(graph)
     }
 }
 
-fn needs(model: &Model<'_>, key: &ModuleKey, refusals: &[Refusal]) -> Vec<Need> {
-    let answers = model.answers.get(key);
-    let needs = model.module(&key.module).manifest.needs.iter();
+fn needs(model: &Model<'_>, run: &Run, refusals: &[Refusal]) -> Vec<Need> {
+    let needs = model.module(run).manifest.needs.iter();
     let need = |(local, need): (&LocalName, &crate::text::At<crate::manifest::Need>)| {
-        let from = answers.and_then(|answers| answers.get(local)).cloned();
+        let from = run.answer(local).map(|answer| {
+            let ModuleKey { node, module } = model.runs[answer.by].key.clone();
+            Provider { module, node }
+        });
         let about = |refusal: &&Refusal| {
             let name = refusal.name.as_deref() == Some(local.as_str()) && OF_NEEDS.contains(&refusal.code);
-            refusal.module.as_ref() == Some(&key.module)
+            refusal.module.as_ref() == Some(&run.key.module)
                 && (name || (from.is_none() && refusal.code == Code::BadBinding))
         };
         let refused = refusals.iter().find(about).map(|refusal| refusal.code);

@@ -205,6 +205,9 @@ pub struct Provision {
     pub distinct: Vec<FieldName>,
     /// What it gives.
     pub gives: Names<FieldName, At<Gives>>,
+    /// The fields of these that are secret: those that the vault makes, and those that are put together from one, directly
+    /// or not.
+    pub secret: BTreeSet<FieldName>,
     /// Whether something in here has been refused.
     pub unsure: bool,
 }

@@ -3,13 +3,13 @@
 //!
 //! It knows nothing of rules: they ask, before they refuse that something does not run, is not set or is not bound.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use mesh_model::name::{LocalName, ModuleName};
 
 use crate::description::Catalog;
 use crate::mesh::MeshFile;
-use crate::model::Module;
+use crate::model::Modules;
 use crate::nearest;
 
 /// The modules that may run somewhere, have settings or have bindings that could not be read as such.
@@ -35,8 +35,8 @@ impl Which {
 
 impl Meant {
     /// Of what was written, where these modules are known.
-    pub(crate) fn of(mesh: &MeshFile, modules: &BTreeMap<ModuleName, Module>, catalog: &Catalog) -> Self {
-        let known = modules.keys().chain(catalog.modules.keys());
+    pub(crate) fn of(mesh: &MeshFile, modules: &Modules<'_>, catalog: &Catalog) -> Self {
+        let known = modules.names().chain(catalog.modules.keys());
         let known: BTreeSet<&str> = known.map(|module| module.as_str()).collect();
         let all = |section| mesh.unsure.contains(section);
         let strangers = |section| {

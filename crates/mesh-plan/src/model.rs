@@ -3,24 +3,25 @@
 //! Rules look at this and at nothing else. What could not be read is marked, so that no rule refuses what only looks wrong
 //! because of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_model::digest::Digest;
 use mesh_model::key::ModuleKey;
-use mesh_model::name::{FilePath, LocalName, ModuleName, NodeName, PortName, ProvisionName, SettingName};
-use mesh_model::placeholder::{Access, Reference};
+use mesh_model::name::{FilePath, LocalName, ModuleName, NodeName};
+use mesh_model::placeholder::{Access, Placeholder, Reference};
 use mesh_model::refusal::{Code, Refusal};
-use mesh_model::wire::{Machine, Provider};
-use serde_json::Value;
+use mesh_model::wire::Machine;
 
 use crate::beside::{self, Beside};
 use crate::decode::{self, Reading};
 use crate::description::{
-    Catalog, Description, Facts, MANIFEST_LIMIT, MESH_LIMIT, manifest_of, manifest_path,
+    Catalog, Description, Facts, FileEntry, MANIFEST_LIMIT, MESH_LIMIT, manifest_of, manifest_path,
 };
 use crate::manifest::{Manifest, Provision};
 use crate::meant::Meant;
 use crate::mesh::MeshFile;
+use crate::runs::{Answer, Run, Runs};
 use crate::source::Source;
 use crate::span::Span;
 use crate::text::Text;
@@ -33,41 +34,81 @@ pub(crate) struct Model<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) facts: &'a Facts,
     /// `mesh.yaml`.
-    pub(crate) source: Source,
+    pub(crate) source: Source<'a>,
     pub(crate) mesh: MeshFile,
     /// Whether `mesh.yaml` could be read to its end.
     pub(crate) mesh_read: bool,
     /// What its misspelt names are surely meant to be.
     pub(crate) meant: Meant,
-    pub(crate) modules: BTreeMap<ModuleName, Module>,
-    /// What runs where, with where `mesh.yaml` says so.
-    pub(crate) runs: BTreeMap<ModuleKey, Span>,
-    /// The nodes of each module that runs anywhere.
-    pub(crate) nodes_of: BTreeMap<ModuleName, Vec<NodeName>>,
-    /// Who answers each need.
-    pub(crate) answers: BTreeMap<ModuleKey, BTreeMap<LocalName, Provider>>,
-    /// The ports of each module on each node.
-    pub(crate) ports: BTreeMap<ModuleKey, BTreeMap<PortName, u16>>,
-    /// The settings of each module on each node.
-    pub(crate) settings: BTreeMap<ModuleKey, BTreeMap<SettingName, Value>>,
+    pub(crate) modules: Modules<'a>,
+    pub(crate) runs: Runs,
+}
+
+/// The modules of a folder, in the order of their names.
+#[derive(Default)]
+pub(crate) struct Modules<'a>(pub(crate) Vec<Module<'a>>);
+
+impl<'a> Modules<'a> {
+    pub(crate) fn place(&self, name: &ModuleName) -> Option<usize> {
+        self.0.binary_search_by(|module| module.manifest.name.cmp(name)).ok()
+    }
+
+    pub(crate) fn get(&self, name: &ModuleName) -> Option<&Module<'a>> {
+        self.place(name).map(|place| &self.0[place])
+    }
+
+    pub(crate) fn contains(&self, name: &ModuleName) -> bool {
+        self.place(name).is_some()
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Module<'a>> {
+        self.0.iter()
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &ModuleName> + Clone {
+        self.0.iter().map(|module| &module.manifest.name)
+    }
 }
 
 /// A module of the folder.
-pub(crate) struct Module {
-    pub(crate) source: Source,
+pub(crate) struct Module<'a> {
+    pub(crate) source: Source<'a>,
     pub(crate) manifest: Manifest,
     pub(crate) digest: Digest,
     /// The files beside the manifest that files with placeholders are made from.
-    pub(crate) beside: BTreeMap<FilePath, Beside>,
+    pub(crate) beside: BTreeMap<FilePath, Beside<'a>>,
     /// The needs that a placeholder of it uses: it waits for these.
-    pub(crate) waits: BTreeSet<LocalName>,
+    pub(crate) waits: Vec<LocalName>,
 }
 
-impl Module {
+impl<'a> Module<'a> {
+    pub(crate) fn name(&self) -> &ModuleName {
+        &self.manifest.name
+    }
+
     /// Every text of it that may hold placeholders, with the file that it stands in.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (Spot, &Text, &Source)> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (Spot, &Text, &Source<'a>)> {
         let beside = self.beside.values().map(|file| (Spot::File, &file.text, &file.source));
         texts(&self.manifest).map(|(spot, text)| (spot, text, &self.source)).chain(beside)
+    }
+
+    /// The needs that its placeholders use.
+    fn waited_for(&self) -> Vec<LocalName> {
+        let waiting = self.texts().filter(|(spot, ..)| spot.waits());
+        let used = waiting.flat_map(|(_, text, _)| text.placeholders());
+        let waits = used.filter_map(|(placeholder, _)| match &placeholder.reference {
+            Reference::Bound(local, _) => Some(local),
+            _ => None,
+        });
+        let mut waits: Vec<LocalName> = waits.cloned().collect();
+        waits.sort_unstable();
+        waits.dedup();
+        waits
+    }
+
+    /// Every placeholder of it.
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        self.texts().flat_map(|(_, text, _)| text.placeholders()).map(|(placeholder, _)| placeholder)
     }
 }
 
@@ -79,15 +120,12 @@ impl<'a> Model<'a> {
         facts: &'a Facts,
     ) -> (Self, Vec<Refusal>) {
         let mut refusals = Vec::new();
-        let mut modules = BTreeMap::new();
+        let mut modules = Vec::new();
         let mut misnamed = BTreeSet::new();
-        for path in description.files.keys() {
+        for (path, file) in &description.files {
             if let Some(folder) = manifest_of(path) {
                 match folder.parse::<ModuleName>() {
-                    Ok(name) => {
-                        let module = module(description, path, &name, &mut refusals);
-                        modules.insert(name, module);
-                    }
+                    Ok(name) => modules.push(module(description, path, file, name, &mut refusals)),
                     Err(error) => {
                         refusals.push(refused_folder(path, folder, &error));
                         misnamed.insert(folder.to_owned());
@@ -95,64 +133,41 @@ impl<'a> Model<'a> {
                 }
             }
         }
+        // Files come in the order of their paths, which that of the names is not where one begins with another.
+        modules.sort_unstable_by(|one, other| one.manifest.name.cmp(&other.manifest.name));
+        beside::read(description, &mut modules, &mut refusals);
+        modules.iter_mut().for_each(|module| module.waits = module.waited_for());
+        let modules = Modules(modules);
         let (source, root) = tree(description, "mesh.yaml", None, MESH_LIMIT, &mut refusals);
         let mut reading = Reading::new(&source);
         let mesh_read = root.is_some();
         let mesh = root.map(|root| decode::mesh::read(&mut reading, &root, misnamed)).unwrap_or_default();
         refusals.append(&mut reading.refusals);
         let meant = Meant::of(&mesh, &modules, catalog);
-        let mut model = Self {
-            description,
-            catalog,
-            facts,
-            source,
-            mesh,
-            mesh_read,
-            meant,
-            modules,
-            runs: BTreeMap::new(),
-            nodes_of: BTreeMap::new(),
-            answers: BTreeMap::new(),
-            ports: BTreeMap::new(),
-            settings: BTreeMap::new(),
-        };
-        model.place_modules();
+        let runs = placed(&mesh, &modules);
+        let model = Self { description, catalog, facts, source, mesh, mesh_read, meant, modules, runs };
         (model, refusals)
     }
 
-    fn place_modules(&mut self) {
-        for assign in &self.mesh.assign {
-            if !self.modules.contains_key(&assign.module.value) {
-                continue;
-            }
-            for node in assign.nodes.iter().filter(|node| self.mesh.nodes.contains_key(&node.value)) {
-                let key = ModuleKey { node: node.value.clone(), module: assign.module.value.clone() };
-                self.runs.insert(key, node.span);
-            }
-        }
-        for key in self.runs.keys() {
-            self.nodes_of.entry(key.module.clone()).or_default().push(key.node.clone());
-        }
+    /// The module of a run.
+    pub(crate) fn module(&self, run: &Run) -> &Module<'a> {
+        &self.modules.0[run.module]
     }
 
-    /// The module of a place where it runs.
-    pub(crate) fn module(&self, name: &ModuleName) -> &Module {
-        &self.modules[name]
+    /// The runs of a module.
+    pub(crate) fn runs_of(&self, module: &ModuleName) -> impl ExactSizeIterator<Item = &Run> + Clone {
+        self.runs.of_module(module)
     }
 
-    /// What a module provides under a name.
-    pub(crate) fn provision(&self, module: &ModuleName, provision: &ProvisionName) -> Option<&Provision> {
-        self.modules.get(module)?.manifest.provides.get(provision).map(|at| &at.value)
+    /// What answers a need.
+    pub(crate) fn provision(&self, answer: &Answer) -> Option<&Provision> {
+        let provides = &self.module(&self.runs[answer.by]).manifest.provides;
+        provides.get(&answer.provision).map(|at| &at.value)
     }
 
     /// Whether every module of the folder says surely what it provides.
     pub(crate) fn provides_are_sure(&self) -> bool {
-        self.modules.values().all(|module| module.manifest.sure("provides"))
-    }
-
-    /// The nodes that a module runs on.
-    pub(crate) fn nodes_of(&self, module: &ModuleName) -> &[NodeName] {
-        self.nodes_of.get(module).map(Vec::as_slice).unwrap_or_default()
+        self.modules.iter().all(|module| module.manifest.sure("provides"))
     }
 
     /// Whether `nodes` surely does not have a node.
@@ -168,73 +183,84 @@ impl<'a> Model<'a> {
         Machine { name: node.clone(), address: self.address(node).cloned() }
     }
 
-    /// The node on which a module is reached from another: the one named, this one, or the only one.
-    pub(crate) fn access_node<'b>(&'b self, from: &'b NodeName, access: &'b Access) -> Option<&'b NodeName> {
-        let nodes = self.nodes_of(&access.module);
+    /// Where a module is reached from a node: where that is said, on the node itself, or where it runs alone.
+    pub(crate) fn accessed(&self, from: &NodeName, access: &Access) -> Option<&Run> {
+        let mut runs = self.runs_of(&access.module);
         match &access.node {
-            Some(node) => nodes.iter().find(|known| *known == node),
-            None if nodes.contains(from) => Some(from),
-            None if nodes.len() == 1 => nodes.first(),
-            None => None,
+            Some(node) => runs.find(|run| run.key.node == *node),
+            None => {
+                let alone = if runs.len() == 1 { runs.clone().next() } else { None };
+                runs.find(|run| run.key.node == *from).or(alone)
+            }
         }
     }
+}
+
+/// What runs where: modules that are there, on nodes that are there.
+fn placed(mesh: &MeshFile, modules: &Modules<'_>) -> Runs {
+    let mut placed = Vec::new();
+    for assign in &mesh.assign {
+        let Some(place) = modules.place(&assign.module.value) else { continue };
+        for node in assign.nodes.iter().filter(|node| mesh.nodes.contains_key(&node.value)) {
+            let key = ModuleKey { node: node.value.clone(), module: assign.module.value.clone() };
+            placed.push((key, place, node.span));
+        }
+    }
+    Runs::of(placed)
 }
 
 fn refused_folder(path: &str, folder: &str, error: &mesh_model::name::NameError) -> Refusal {
     let message = error.to_string();
     let (message, help) = message.split_once(": ").unwrap_or((&message, ""));
-    let source = Source::new(path.to_owned(), None, String::new());
+    let source = Source::new(path, None, "");
     let help = format!("rename the folder: {help}");
     let mut refusal = source.refuse(Code::BadName, Span::BEGINNING, message.to_owned(), help);
     refusal.name = Some(folder.to_owned());
     refusal
 }
 
-fn module(description: &Description, path: &str, name: &ModuleName, refusals: &mut Vec<Refusal>) -> Module {
+fn module<'a>(
+    description: &'a Description,
+    path: &'a str,
+    file: &FileEntry,
+    name: ModuleName,
+    refusals: &mut Vec<Refusal>,
+) -> Module<'a> {
     let (source, root) = tree(description, path, Some(name.clone()), MANIFEST_LIMIT, refusals);
     let mut reading = Reading::new(&source);
     let manifest = match &root {
-        Some(root) => decode::manifest::read(&mut reading, root, name.clone()),
-        None => Manifest::unread(name.clone()),
+        Some(root) => decode::manifest::read(&mut reading, root, name),
+        None => Manifest::unread(name),
     };
     refusals.append(&mut reading.refusals);
-    let beside = beside::read(description, &manifest, &source, refusals);
-    let digest = description.files[path].digest.clone();
-    let mut module = Module { source, manifest, digest, beside, waits: BTreeSet::new() };
-    let waiting = module.texts().filter(|(spot, ..)| spot.waits());
-    let used = waiting.flat_map(|(_, text, _)| text.placeholders());
-    let waits = used.filter_map(|(placeholder, _)| match &placeholder.reference {
-        Reference::Bound(local, _) => Some(local.clone()),
-        _ => None,
-    });
-    module.waits = waits.collect();
-    module
+    let (digest, beside, waits) = (file.digest.clone(), BTreeMap::new(), Vec::new());
+    Module { source, manifest, digest, beside, waits }
 }
 
 /// The tree of a file; none where it cannot be read, which has then been told.
-fn tree(
-    description: &Description,
-    path: &str,
+fn tree<'a>(
+    description: &'a Description,
+    path: &'a str,
     module: Option<ModuleName>,
     limit: u64,
     refusals: &mut Vec<Refusal>,
-) -> (Source, Option<yaml::Node>) {
+) -> (Source<'a>, Option<yaml::Node>) {
     let bytes = description.texts.get(path).map(Vec::as_slice);
     let size = description.files.get(path).map(|file| file.size);
-    let text = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-    let source = Source::new(path.to_owned(), module, text);
-    let fault = match (bytes, size) {
-        (_, Some(size)) if size > limit => {
+    let source = Source::new(path, module, String::from_utf8_lossy(bytes.unwrap_or_default()));
+    let fault = match (bytes, size, &source.text) {
+        (_, Some(size), _) if size > limit => {
             let message = format!("{path} has {size} bytes, and {limit} are the most");
             let help = "put what is long into a file beside it, and name that with `from`";
             Some(source.refuse(Code::TooLarge, Span::BEGINNING, message, help.to_owned()))
         }
-        (None, _) => {
+        (None, ..) => {
             let message = format!("there is no {path}");
             let help = "a mesh description is a folder with a `mesh.yaml` in it; `mesh new` makes one";
             Some(source.refuse(Code::BadSyntax, Span::BEGINNING, message, help.to_owned()))
         }
-        (Some(bytes), _) => std::str::from_utf8(bytes).err().map(|error| {
+        (Some(_), _, Cow::Borrowed(_)) => None,
+        (Some(bytes), ..) => std::str::from_utf8(bytes).err().map(|error| {
             let at = error.valid_up_to();
             let message = "the file is not UTF-8 from this place on".to_owned();
             let help = "text is UTF-8 without NUL, everywhere: save the file as UTF-8";

@@ -111,38 +111,37 @@ pub fn plan(
     // What is not used may be what was misspelt where it is used.
     let refused: BTreeSet<&str> = refusals.iter().map(whose).collect();
     warnings.retain(|warning: &Refusal| !refused.contains(whose(warning)));
+    let name = model.mesh.mesh.clone();
     let mut plan = None;
-    if let (true, Some(mesh)) = (refusals.is_empty(), &model.mesh.mesh) {
-        let made = put_together(&model, mesh, &handed, previous, &mut refusals);
+    if let (true, Some(mesh)) = (refusals.is_empty(), &name) {
+        let made = put_together(model, mesh, handed, previous, &mut refusals);
         plan = refusals.is_empty().then_some(made);
     }
-    Outcome {
-        mesh: model.mesh.mesh.clone(),
-        refusals: in_order(refusals),
-        warnings: in_order(warnings),
-        plan,
-    }
+    Outcome { mesh: name, refusals: in_order(refusals), warnings: in_order(warnings), plan }
 }
 
 fn put_together(
-    model: &Model<'_>,
+    model: Model<'_>,
     mesh: &MeshName,
-    handed: &contributions::Contributions,
+    handed: contributions::Contributions,
     previous: Option<&PlanRecord>,
     refusals: &mut Vec<Refusal>,
 ) -> Plan {
     let description = model.description.digest();
-    let placed = model.ports.iter().filter(|(_, ports)| !ports.is_empty());
+    let placed = model.runs.iter().filter(|run| !run.ports.is_empty());
     let placement: BTreeMap<String, Placement> =
-        placed.map(|(key, ports)| (key.at(), Placement { ports: ports.clone() })).collect();
+        placed.map(|run| (run.key.at(), Placement { ports: run.ports.clone() })).collect();
     let root = |node: &NodeName| model.facts.roots.get(node).cloned().unwrap_or_else(|| ROOT.to_owned());
     let roots: BTreeMap<NodeName, String> =
         model.mesh.nodes.keys().map(|node| (node.clone(), root(node))).collect();
     let id = Digest::of_json(&(mesh, &description, &placement, &roots));
-    let made = assignments::assignments(model, handed, &id);
-    assignments::too_large(model, &made, refusals);
-    let Assignments { assignments, settings, contents, .. } = made;
-    let own = model.nodes_of.keys().filter(|name| model.module(name).manifest.runs_as_own);
+    let own = model.modules.iter().filter(|module| module.manifest.runs_as_own);
+    let own = own.map(|module| module.name()).filter(|name| model.runs_of(name).len() > 0);
+    let accounts = own.cloned().collect();
+    let nodes = model.mesh.nodes.iter().map(|(name, node)| (name.clone(), node.address.clone())).collect();
+    let (held, escrow) = (model.facts.held.clone(), model.mesh.escrow.clone());
+    let Assignments { assignments, settings, contents } =
+        assignments::assignments(model, handed, &id, refusals);
     Plan {
         mesh: mesh.clone(),
         follows: previous.map(|plan| plan.id.clone()),
@@ -150,11 +149,11 @@ fn put_together(
         placement,
         assignments,
         settings,
-        nodes: model.mesh.nodes.iter().map(|(name, node)| (name.clone(), node.address.clone())).collect(),
+        nodes,
         roots,
-        held: model.facts.held.clone(),
-        accounts: own.cloned().collect(),
-        escrow: model.mesh.escrow.clone(),
+        held,
+        accounts,
+        escrow,
         contents,
         id,
     }

@@ -1,14 +1,17 @@
 //! What the plan itself knows the value of: the placeholders of `with`, `contributes`, `takes` and `answers`.
 
+use std::collections::BTreeMap;
+
 use mesh_model::filter::{FilterError, plain};
 use mesh_model::key::ModuleKey;
-use mesh_model::name::LocalName;
+use mesh_model::name::{LocalName, SettingName};
 use mesh_model::placeholder::{Access, Placeholder, Reference};
 use serde_json::Value;
 
 use crate::description::ROOT;
 use crate::manifest::Input;
 use crate::model::Model;
+use crate::runs::Run;
 use crate::span::Span;
 use crate::text::{Piece, Text};
 
@@ -17,7 +20,9 @@ use crate::text::{Piece, Text};
 pub(crate) struct Scope<'a, 'm> {
     pub(crate) model: &'a Model<'m>,
     /// The module on its node.
-    pub(crate) key: &'a ModuleKey,
+    pub(crate) run: &'a Run,
+    /// Its settings.
+    pub(crate) settings: &'a BTreeMap<SettingName, Value>,
     /// The consumer, in a provider's `takes`.
     pub(crate) consumer: Option<(&'a ModuleKey, &'a LocalName)>,
 }
@@ -31,8 +36,8 @@ pub(crate) enum Unresolved {
 }
 
 impl<'a, 'm> Scope<'a, 'm> {
-    pub(crate) fn of(model: &'a Model<'m>, key: &'a ModuleKey) -> Self {
-        Self { model, key, consumer: None }
+    pub(crate) fn of(model: &'a Model<'m>, run: &'a Run) -> Self {
+        Self { model, run, settings: &run.settings, consumer: None }
     }
 
     /// What is written: numbers stay numbers, and so does a placeholder alone.
@@ -74,10 +79,11 @@ impl<'a, 'm> Scope<'a, 'm> {
     }
 
     fn reference(&self, reference: &Reference) -> Option<Value> {
-        let Self { model, key, consumer } = self;
+        let Self { model, run, settings, consumer } = self;
+        let key = &run.key;
         Some(match reference {
-            Reference::Config(name) => model.settings.get(*key)?.get(name)?.clone(),
-            Reference::Port(name) => (*model.ports.get(*key)?.get(name)?).into(),
+            Reference::Config(name) => settings.get(name)?.clone(),
+            Reference::Port(name) => (*run.ports.get(name)?).into(),
             Reference::Dir(name) => dir(model, key, name.as_str()).into(),
             Reference::File(path) => file(model, key, path.as_str()).into(),
             Reference::Access(to) => access(model, key, to)?.into(),
@@ -109,9 +115,9 @@ fn file(model: &Model<'_>, key: &ModuleKey, path: &str) -> String {
 
 /// `host:port` at which a port of a module is reached from a module on a node.
 pub(crate) fn access(model: &Model<'_>, key: &ModuleKey, to: &Access) -> Option<String> {
-    let node = model.access_node(&key.node, to)?;
-    let there = ModuleKey { node: node.clone(), module: to.module.clone() };
-    let port = model.ports.get(&there)?.get(&to.port)?;
+    let there = model.accessed(&key.node, to)?;
+    let node = &there.key.node;
+    let port = there.ports.get(&to.port)?;
     let host = if *node == key.node { "127.0.0.1" } else { model.address(node)? };
     Some(if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") })
 }

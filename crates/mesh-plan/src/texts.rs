@@ -58,24 +58,25 @@ impl Spot {
 
     /// Whether every placeholder of what is written here is of a kind that is known here.
     pub(crate) fn allows(self, input: &Input) -> bool {
-        let kinds = self.kinds();
         let mut used = of_input(input).into_iter().flat_map(|text| text.placeholders());
-        used.all(|(placeholder, _)| kinds.contains(&placeholder.reference.kind()))
+        used.all(|(placeholder, _)| self.knows(placeholder.reference.kind()))
+    }
+
+    /// Whether a kind is known here.
+    pub(crate) fn knows(self, kind: Kind) -> bool {
+        match self {
+            Self::File | Self::Env | Self::Service(_) => !matches!(kind, Module | Consumer | Kind::Gives),
+            Self::Port => kind == Config,
+            Self::With | Self::Contributes => matches!(kind, Config | Port | Dir | Access | Machine | Module),
+            Self::Takes => matches!(kind, Consumer | Module | Config | Port | Machine),
+            Self::Gives => matches!(kind, Kind::Gives | Consumer),
+            Self::Answers => matches!(kind, Dir | Config | Port | Machine | Module),
+        }
     }
 
     /// The kinds that are known here.
-    pub(crate) fn kinds(self) -> Vec<Kind> {
-        match self {
-            Self::File | Self::Env | Self::Service(_) => {
-                let elsewhere = [Kind::Module, Kind::Consumer, Kind::Gives];
-                Kind::ALL.into_iter().filter(|kind| !elsewhere.contains(kind)).collect()
-            }
-            Self::Port => vec![Config],
-            Self::With | Self::Contributes => vec![Config, Port, Dir, Access, Machine, Module],
-            Self::Takes => vec![Consumer, Module, Config, Port, Machine],
-            Self::Gives => vec![Kind::Gives, Consumer],
-            Self::Answers => vec![Dir, Config, Port, Machine, Module],
-        }
+    pub(crate) fn kinds(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(move |kind| self.knows(*kind))
     }
 }
 

@@ -2,8 +2,11 @@
 //!
 //! `digest` is of all that it says but the plan that it came from: a node that has applied it does nothing when another
 //! plan says the same.
+//!
+//! What is the same in many of them is shared: a plan holds one for each module on each node.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -46,9 +49,9 @@ pub struct Assignment {
     /// The digest of its settings, which are in the bucket `mesh-controller_config`.
     pub settings: Digest,
     /// Its files, by their path in `files`.
-    pub files: BTreeMap<FilePath, File>,
+    pub files: Arc<BTreeMap<FilePath, File>>,
     /// Its services, in the order in which they start, placeholders unresolved.
-    pub run: IndexMap<ServiceName, Run>,
+    pub run: Arc<IndexMap<ServiceName, Run>>,
     /// What it adds to collections, resolved.
     pub contributes: BTreeMap<CollectionName, Vec<String>>,
     /// The secrets of its own.
@@ -243,11 +246,11 @@ pub struct Need {
     /// Who provides it.
     pub from: Provider,
     /// What it hands to the provider.
-    pub contribution: Map<String, Value>,
+    pub contribution: Arc<Map<String, Value>>,
     /// What the contribution and its machine say: the answer names it.
     pub revision: Digest,
     /// What the provider gives.
-    pub gives: BTreeMap<FieldName, Give>,
+    pub gives: Arc<BTreeMap<FieldName, Give>>,
 }
 
 impl Need {
@@ -286,7 +289,7 @@ pub struct Provided {
     /// Where its provisioner writes its answers: an absolute path.
     pub answers: String,
     /// What it gives.
-    pub gives: BTreeMap<FieldName, Give>,
+    pub gives: Arc<BTreeMap<FieldName, Give>>,
 }
 
 /// A consumer of a provision.
@@ -303,7 +306,7 @@ pub struct Consumer {
     /// Its machine.
     pub machine: Machine,
     /// What it hands over.
-    pub contribution: Map<String, Value>,
+    pub contribution: Arc<Map<String, Value>>,
     /// What the contribution and its machine say.
     pub revision: Digest,
 }

@@ -1,5 +1,7 @@
 //! `mesh-provisioner_collect`: what one module on a node adds to a collection.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -32,7 +34,7 @@ pub struct Contribution {
     /// The consumer's machine.
     pub machine: Machine,
     /// The fields.
-    pub contribution: Map<String, Value>,
+    pub contribution: Arc<Map<String, Value>>,
     /// What this says, so that an answer to another one is told apart.
     pub revision: Digest,
 }

@@ -139,7 +139,7 @@ impl Pass<'_> {
 
     async fn templates(&mut self, assignment: &Assignment) -> Result<Templates, String> {
         let mut templates = Templates::new();
-        for (path, file) in &assignment.files {
+        for (path, file) in assignment.files.iter() {
             let content = self.content(&file.digest, file.size).await?;
             let body = match file.verbatim {
                 true => Body::Verbatim(content),

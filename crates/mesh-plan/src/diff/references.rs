@@ -117,7 +117,7 @@ impl<'a> Changed<'a> {
         differ("seat", &old.seats, &new.seats, &mut why);
         differ("collection", &old.contributes, &new.contributes, &mut why);
         differ("provision", &old.provides, &new.provides, &mut why);
-        let run = |of: &Assignment| of.run.clone().into_iter().collect::<BTreeMap<ServiceName, Run>>();
+        let run = |of: &'a Assignment| of.run.iter().collect::<BTreeMap<&ServiceName, &Run>>();
         differ("service", &run(old), &run(new), &mut why);
         let needs = |of: &Assignment| -> BTreeMap<String, Need> {
             of.needs.iter().map(|need| (need.local.to_string(), need.clone())).collect()

@@ -28,11 +28,13 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
 }
 
 fn provisions(model: &Model<'_>, why: &mut BTreeMap<NodeName, String>) {
-    for (key, answers) in &model.answers {
-        for (local, from) in answers.iter().filter(|(_, from)| from.node != key.node) {
-            let need = &model.module(&key.module).manifest.needs[local].value.provision;
-            let Some(provision) = need else { continue };
-            let provision = &provision.value;
+    for run in &model.runs {
+        for answer in &run.answers {
+            let (key, from) = (&run.key, &model.runs[answer.by].key);
+            if key.node == from.node {
+                continue;
+            }
+            let provision = &answer.provision;
             if model.address(&key.node).is_none() {
                 let text = format!(
                     "`{}` on it needs `{provision}` of `{}` on `{}`",
@@ -52,22 +54,25 @@ fn provisions(model: &Model<'_>, why: &mut BTreeMap<NodeName, String>) {
 }
 
 fn placeholders(model: &Model<'_>, why: &mut BTreeMap<NodeName, String>) {
-    for (name, module) in &model.modules {
-        let nodes = model.nodes_of(name);
-        for (_, text, _) in module.texts() {
-            for (placeholder, _) in text.placeholders() {
-                for node in nodes {
-                    let asked = match &placeholder.reference {
-                        Reference::MachineAddress => Some(node),
-                        Reference::Access(access) => {
-                            model.access_node(node, access).filter(|there| *there != node)
-                        }
-                        _ => None,
-                    };
-                    if let Some(asked) = asked.filter(|asked| model.address(asked).is_none()) {
-                        let text = format!("`{name}` asks for `${{{}}}`", placeholder.reference);
-                        why.entry(asked.clone()).or_insert(text);
-                    }
+    for module in model.modules.iter() {
+        for placeholder in module.placeholders() {
+            let access = match &placeholder.reference {
+                Reference::MachineAddress => None,
+                Reference::Access(access) => Some(access),
+                _ => continue,
+            };
+            for run in model.runs_of(module.name()) {
+                let here = &run.key.node;
+                let asked = match access {
+                    None => Some(here),
+                    Some(access) => model
+                        .accessed(here, access)
+                        .map(|there| &there.key.node)
+                        .filter(|there| *there != here),
+                };
+                if let Some(asked) = asked.filter(|asked| model.address(asked).is_none()) {
+                    let text = format!("`{}` asks for `${{{}}}`", module.name(), placeholder.reference);
+                    why.entry(asked.clone()).or_insert(text);
                 }
             }
         }

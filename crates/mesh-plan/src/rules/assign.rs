@@ -10,7 +10,7 @@ use crate::span::Span;
 pub(crate) fn unknown_modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
     for assign in &model.mesh.assign {
         let name = &assign.module.value;
-        if !model.modules.contains_key(name) {
+        if !model.modules.contains(name) {
             let message = format!("there is no module `{name}`");
             out.push(unknown(model, name.as_str(), assign.module.span, message));
         }
@@ -19,7 +19,7 @@ pub(crate) fn unknown_modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// A refusal of a module that is nowhere, with the nearest one.
 pub(crate) fn unknown(model: &Model<'_>, name: &str, span: Span, message: String) -> Refusal {
-    let known = model.modules.keys().chain(model.catalog.modules.keys());
+    let known = model.modules.names().chain(model.catalog.modules.keys());
     let mut known: Vec<&str> = known.map(|module| module.as_str()).collect();
     known.sort_unstable();
     known.dedup();

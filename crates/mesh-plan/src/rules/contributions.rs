@@ -1,66 +1,81 @@
 //! What each consumer hands to its provider: all that it takes, nothing else, and nothing that another has taken.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mesh_model::filter::plain;
 use mesh_model::key::ModuleKey;
 use mesh_model::name::{FieldName, LocalName, ProvisionName};
 use mesh_model::refusal::{Code, Refusal};
-use mesh_model::wire::Provider;
 use serde_json::{Map, Value};
 
 use crate::manifest::{Need, Provision, Take};
 use crate::model::Model;
 use crate::nearest::{advice, nearest};
+use crate::runs::{Answer, Run};
 use crate::scope::{Scope, Unresolved};
 use crate::span::Span;
 use crate::text::At;
 use crate::texts::Spot;
 
-/// What each need hands over, for each module on each node.
-pub(crate) type Contributions = BTreeMap<ModuleKey, BTreeMap<LocalName, Map<String, Value>>>;
+/// What each need of each run hands over, in the order of its answers.
+pub(crate) type Contributions = Vec<Vec<Arc<Map<String, Value>>>>;
 
 /// Decides what each need hands over. `missing-contribution`, `unknown-contribution`, `bad-contribution`,
 /// `contribution-taken`.
 pub(crate) fn decide(model: &Model<'_>, out: &mut Vec<Refusal>) -> Contributions {
-    let mut all = Contributions::new();
     let mut taken = Taken::new();
-    for (key, answers) in &model.answers {
-        for (local, from) in answers {
-            let need = &model.module(&key.module).manifest.needs[local];
-            let Some(provision) = &need.value.provision else { continue };
-            let Some(made) = model.provision(&from.module, &provision.value) else { continue };
-            let one = One { model, key, local, need, from, name: &provision.value, made };
-            let whole = one.fields(out);
-            let values = one.values(out);
-            if whole {
-                one.claim(&values, &mut taken, out);
-            }
-            all.entry(key.clone()).or_default().insert(local.clone(), values);
-        }
+    let mut all = Contributions::with_capacity(model.runs.iter().len());
+    for run in &model.runs {
+        let mut handed = |answer| match One::of(model, run, answer) {
+            Some(one) => Arc::new(one.decide(&mut taken, out)),
+            None => Arc::default(),
+        };
+        all.push(run.answers.iter().map(&mut handed).collect());
     }
     all
 }
 
 /// Who contributed the same first, for each provider: the values of its `distinct` fields.
-type Taken<'a> = BTreeMap<(&'a Provider, &'a ProvisionName, Vec<String>), &'a ModuleKey>;
+type Taken<'a> = BTreeMap<(usize, &'a ProvisionName, Vec<String>), &'a ModuleKey>;
 
 /// One need of one module on one node.
 struct One<'a, 'm> {
     model: &'a Model<'m>,
-    key: &'a ModuleKey,
-    local: &'a LocalName,
+    run: &'a Run,
     need: &'a At<Need>,
-    from: &'a Provider,
-    name: &'a ProvisionName,
+    answer: &'a Answer,
     made: &'a Provision,
 }
 
-impl<'a> One<'a, '_> {
+impl<'a, 'm> One<'a, 'm> {
+    /// None where what is needed or provided has been refused.
+    fn of(model: &'a Model<'m>, run: &'a Run, answer: &'a Answer) -> Option<Self> {
+        let need = &model.module(run).manifest.needs[&answer.local];
+        Some(Self { model, run, need, answer, made: model.provision(answer)? })
+    }
+
+    fn decide(&self, taken: &mut Taken<'a>, out: &mut Vec<Refusal>) -> Map<String, Value> {
+        let whole = self.fields(out);
+        let values = self.values(out);
+        if whole {
+            self.claim(&values, taken, out);
+        }
+        values
+    }
+
+    fn local(&self) -> &'a LocalName {
+        &self.answer.local
+    }
+
+    fn name(&self) -> &'a ProvisionName {
+        &self.answer.provision
+    }
+
     fn refuse(&self, code: Code, span: Span, message: String, help: String, out: &mut Vec<Refusal>) {
-        let mut refusal = self.model.module(&self.key.module).source.refuse(code, span, message, help);
-        refusal.node = Some(self.key.node.clone());
-        refusal.name = Some(self.local.to_string());
+        let mut refusal = self.model.module(self.run).source.refuse(code, span, message, help);
+        refusal.node = Some(self.run.key.node.clone());
+        refusal.name = Some(self.local().to_string());
         out.push(refusal);
     }
 
@@ -74,7 +89,7 @@ impl<'a> One<'a, '_> {
         let mut meant = Vec::new();
         for (field, value) in with.iter().filter(|(field, _)| !takes.contains_key(*field)) {
             let known = takes.keys().map(|field| field.as_str());
-            let message = format!("`{}` does not take `{field}`", self.name);
+            let message = format!("`{}` does not take `{field}`", self.name());
             let help = advice(field.as_str(), "field that it takes", known.clone());
             meant.extend(nearest(field.as_str(), known.filter(|known| !with.contains_key(*known))));
             self.refuse(Code::UnknownContribution, value.span, message, help, out);
@@ -85,10 +100,14 @@ impl<'a> One<'a, '_> {
             if needed && !meant.contains(&field.as_str()) {
                 let message = format!(
                     "`{}` has to be handed `{field}`, and the need `{}` does not",
-                    self.name, self.local
+                    self.name(),
+                    self.local()
                 );
-                let help =
-                    format!("add it: `{}: {{provision: {}, with: {{{field}: …}}}}`", self.local, self.name);
+                let help = format!(
+                    "add it: `{}: {{provision: {}, with: {{{field}: …}}}}`",
+                    self.local(),
+                    self.name()
+                );
                 self.refuse(Code::MissingContribution, self.need.span, message, help, out);
                 whole = false;
             }
@@ -109,15 +128,15 @@ impl<'a> One<'a, '_> {
     }
 
     fn value(&self, field: &FieldName, take: &Take, out: &mut Vec<Refusal>) -> Option<(Value, Span)> {
-        let provider = ModuleKey { node: self.from.node.clone(), module: self.from.module.clone() };
         let (value, span) = match (self.need.value.with.get(field), &take.default) {
             // What may not stand there has been refused for that.
             (Some(input), _) if !Spot::With.allows(&input.value) => return None,
-            (Some(input), _) => (Scope::of(self.model, self.key).input(&input.value), input.span),
+            (Some(input), _) => (Scope::of(self.model, self.run).input(&input.value), input.span),
             // A default that does not fit has been refused where it is written.
             (None, Some(input)) if !take.required && !self.made.unsure => {
-                let scope =
-                    Scope { consumer: Some((self.key, self.local)), ..Scope::of(self.model, &provider) };
+                let provider = &self.model.runs[self.answer.by];
+                let consumer = Some((&self.run.key, self.local()));
+                let scope = Scope { consumer, ..Scope::of(self.model, provider) };
                 (scope.input(input), self.need.span)
             }
             _ => return None,
@@ -150,7 +169,8 @@ impl<'a> One<'a, '_> {
         };
         let message = format!(
             "`{}` does not take `{text}` as `{field}`: it does not fit `{}`",
-            self.name, pattern.text
+            self.name(),
+            pattern.text
         );
         let help = format!("write a `{field}` that fits the pattern as a whole: `{}`", pattern.text);
         self.refuse(Code::BadContribution, span, message, help, out);
@@ -164,8 +184,9 @@ impl<'a> One<'a, '_> {
         if distinct.is_empty() || said.len() < distinct.len() {
             return;
         }
-        let first = *taken.entry((self.from, self.name, said.clone())).or_insert(self.key);
-        if first.module == self.key.module {
+        let first = *taken.entry((self.answer.by, self.name(), said.clone())).or_insert(&self.run.key);
+        let provider = &self.model.runs[self.answer.by].key;
+        if first.module == self.run.key.module {
             return;
         }
         let what: Vec<String> =
@@ -173,11 +194,11 @@ impl<'a> One<'a, '_> {
         let message = format!(
             "`{}` and `{}` both hand the {} to `{}` of {}@{}",
             first.module,
-            self.key.module,
+            self.run.key.module,
             what.join(" and "),
-            self.name,
-            self.from.module,
-            self.from.node
+            self.name(),
+            provider.module,
+            provider.node
         );
         let help = format!("give one of the two another {}", distinct[0]);
         let with = self.need.value.with.get(&distinct[0]);

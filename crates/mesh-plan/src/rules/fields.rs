@@ -1,11 +1,10 @@
 //! The fields that a provision gives: which are secret, and whether each can be put together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use mesh_model::name::{FieldName, LocalName, ModuleName, ProvisionName};
 use mesh_model::placeholder::Reference;
 use mesh_model::refusal::{Code, Refusal};
-use mesh_model::wire::Give;
 
 use crate::manifest::{Gives, Provision};
 use crate::model::Model;
@@ -21,64 +20,28 @@ pub(crate) fn answering<'m>(
     local: &LocalName,
     provision: &ProvisionName,
 ) -> Vec<&'m Provision> {
-    let nodes = model.nodes_of(module);
-    let mut by: BTreeSet<&ModuleName> = BTreeSet::new();
-    for node in nodes {
-        let key = mesh_model::key::ModuleKey { node: node.clone(), module: module.clone() };
-        by.extend(model.answers.get(&key).and_then(|answers| answers.get(local)).map(|from| &from.module));
-    }
-    if nodes.is_empty() {
-        by.extend(model.modules.keys());
-    }
-    by.into_iter().filter_map(|module| model.provision(module, provision)).collect()
+    let runs = model.runs_of(module);
+    let mut by: Vec<usize> = match runs.len() {
+        0 => (0..model.modules.0.len()).collect(),
+        _ => runs.filter_map(|run| Some(model.runs[run.answer(local)?.by].module)).collect(),
+    };
+    by.sort_unstable();
+    by.dedup();
+    let made = |place: usize| model.modules.0[place].manifest.provides.get(provision).map(|at| &at.value);
+    by.into_iter().filter_map(made).collect()
 }
 
 /// The fields that `from` puts a field together from.
-fn sources(text: &Text) -> impl Iterator<Item = &FieldName> {
+pub(crate) fn sources(text: &Text) -> impl Iterator<Item = &FieldName> {
     text.placeholders().filter_map(|(placeholder, _)| match &placeholder.reference {
         Reference::Gives(field) => Some(field),
         _ => None,
     })
 }
 
-/// The fields that are secret: those that the vault makes, and those that are put together from one, directly or not.
-pub(crate) fn secrets(provision: &Provision) -> BTreeSet<FieldName> {
-    let made = provision.gives.iter().filter(|(_, give)| matches!(give.value, Gives::Secret { .. }));
-    let mut secret: BTreeSet<FieldName> = made.map(|(name, _)| name.clone()).collect();
-    loop {
-        let more = provision.gives.iter().filter(|(name, give)| match &give.value {
-            Gives::From(text) => {
-                !secret.contains(*name) && sources(text).any(|source| secret.contains(source))
-            }
-            _ => false,
-        });
-        let more: Vec<FieldName> = more.map(|(name, _)| name.clone()).collect();
-        if more.is_empty() {
-            return secret;
-        }
-        secret.extend(more);
-    }
-}
-
-/// The fields as an assignment says them.
-pub(crate) fn gives(provision: &Provision) -> BTreeMap<FieldName, Give> {
-    let secret = secrets(provision);
-    let give = |(name, give): (&FieldName, &crate::text::At<Gives>)| {
-        let give = match &give.value {
-            Gives::Value => Give::Value,
-            Gives::Secret { length, alphabet } => Give::Secret { length: *length, alphabet: *alphabet },
-            Gives::From(text) => {
-                Give::From { template: text.text.to_string(), secret: secret.contains(name) }
-            }
-        };
-        (name.clone(), give)
-    };
-    provision.gives.iter().map(give).collect()
-}
-
 /// `bad-placeholder`: fields that are put together from each other; `unknown-placeholder`: from one of another provision.
 pub(crate) fn circles(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for module in model.modules.values() {
+    for module in model.modules.iter() {
         for provision in module.manifest.provides.values() {
             let mut found = Vec::new();
             strangers(&provision.value, &mut found);

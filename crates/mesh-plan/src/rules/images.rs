@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mesh_model::key::ModuleKey;
-use mesh_model::name::{FilePath, ModuleName, NodeName};
+use mesh_model::name::{FilePath, ModuleName};
 use mesh_model::refusal::{Code, Refusal};
 
 use crate::model::{Model, Module};
@@ -20,11 +19,12 @@ fn ours(image: &str) -> Option<&str> {
 /// `image-not-built`: no module's `images` has it.
 pub(crate) fn not_built(model: &Model<'_>, out: &mut Vec<Refusal>) {
     let built: BTreeSet<&str> =
-        model.modules.values().flat_map(|module| module.manifest.images.keys()).map(String::as_str).collect();
-    if !model.modules.values().all(|module| module.manifest.sure("images")) {
+        model.modules.iter().flat_map(|module| module.manifest.images.keys()).map(String::as_str).collect();
+    if !model.modules.iter().all(|module| module.manifest.sure("images")) {
         return;
     }
-    for (name, module) in &model.modules {
+    for module in model.modules.iter() {
+        let name = module.name();
         for service in module.manifest.run.values() {
             let Some(image) = &service.value.image else { continue };
             let wanted = images(model, name, image);
@@ -50,11 +50,7 @@ fn images(model: &Model<'_>, name: &ModuleName, image: &Text) -> BTreeSet<String
     if let Some(image) = image.literal() {
         return [image.to_owned()].into();
     }
-    let resolved = |node: &NodeName| {
-        let key = ModuleKey { node: node.clone(), module: name.clone() };
-        Scope::of(model, &key).text(image).ok()
-    };
-    model.nodes_of(name).iter().filter_map(resolved).collect()
+    model.runs_of(name).filter_map(|run| Scope::of(model, run).text(image).ok()).collect()
 }
 
 /// The Containerfiles in a module's folder, by their paths in it.
@@ -66,7 +62,11 @@ fn containerfiles<'m>(model: &'m Model<'_>, name: &ModuleName) -> Vec<&'m str> {
 }
 
 /// The containerfiles that a module's images name and that are not there.
-fn gone<'m>(model: &Model<'_>, name: &ModuleName, module: &'m Module) -> Vec<(&'m str, &'m At<FilePath>)> {
+fn gone<'m>(
+    model: &Model<'_>,
+    name: &ModuleName,
+    module: &'m Module<'_>,
+) -> Vec<(&'m str, &'m At<FilePath>)> {
     let named = module.manifest.images.iter();
     let named = named.filter_map(|(image, from)| Some((image.as_str(), from.value.as_ref()?)));
     let there = |path: &FilePath| model.description.files.contains_key(&format!("modules/{name}/{path}"));
@@ -84,7 +84,8 @@ fn meant<'m>(file: &At<FilePath>, left: &[&'m str]) -> Option<&'m str> {
 
 /// `image-not-built`: what an image is built from is not there.
 pub(crate) fn from_nothing(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for (name, module) in &model.modules {
+    for module in model.modules.iter() {
+        let name = module.name();
         for (image, file) in gone(model, name, module) {
             let message = format!("the image `{image}` is built from `{}`, which is not there", file.value);
             let near = meant(file, &containerfiles(model, name));
@@ -99,7 +100,8 @@ pub(crate) fn from_nothing(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// `image-without-target`: a Containerfile that no image is built from.
 pub(crate) fn without_target(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for (name, module) in &model.modules {
+    for module in model.modules.iter() {
+        let name = module.name();
         let images = &module.manifest.images;
         // A containerfile that has been refused may be the one that is left.
         if !module.manifest.sure("images") || images.values().any(|image| image.value.is_none()) {

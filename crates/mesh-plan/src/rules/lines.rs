@@ -1,15 +1,13 @@
 //! A list that `lines` writes has no item with a line break in it: that would be two items to whoever reads them.
 
-use std::collections::BTreeSet;
-
 use mesh_model::filter::Filter;
-use mesh_model::key::ModuleKey;
 use mesh_model::name::{CollectionName, ModuleName, NodeName};
 use mesh_model::placeholder::{Placeholder, Reference};
 use mesh_model::refusal::{Code, Refusal};
 use serde_json::Value;
 
 use crate::model::Model;
+use crate::runs::Run;
 use crate::scope::Scope;
 
 fn breaks(text: &str) -> bool {
@@ -18,14 +16,15 @@ fn breaks(text: &str) -> bool {
 
 /// `bad-placeholder`: a setting that is written as lines, and is a list with such an item.
 pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for (key, settings) in &model.settings {
+    for run in &model.runs {
+        let (key, settings) = (&run.key, &run.settings);
         let broken = |value: &Value| {
             let mut items = value.as_array().into_iter().flatten().filter_map(Value::as_str);
             items.position(breaks)
         };
         let broken = settings.iter().filter_map(|(name, value)| Some((name, broken(value)?)));
         for (name, item) in broken {
-            let module = model.module(&key.module);
+            let module = model.module(run);
             for (_, text, source) in module.texts() {
                 let written = text.placeholders().filter(|(placeholder, _)| is_written(placeholder));
                 let written = written.filter(|(placeholder, _)| {
@@ -51,11 +50,11 @@ pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// `bad-value`: an item of a collection that a module on the same node writes as lines.
 pub(crate) fn collected(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for (name, module) in &model.modules {
+    for module in model.modules.iter() {
         for (collection, items) in &module.manifest.contributes {
-            for node in model.nodes_of(name) {
-                let key = ModuleKey { node: node.clone(), module: name.clone() };
-                let scope = Scope::of(model, &key);
+            for run in model.runs_of(module.name()) {
+                let node = &run.key.node;
+                let scope = Scope::of(model, run);
                 let broken = |text: &&crate::text::Text| scope.text(text).is_ok_and(|text| breaks(&text));
                 for item in items.value.iter().filter(broken) {
                     let Some(reader) = reader(model, node, collection) else { continue };
@@ -75,14 +74,12 @@ pub(crate) fn collected(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// A module on a node that writes a collection as lines.
 fn reader<'m>(model: &'m Model<'_>, node: &NodeName, collection: &CollectionName) -> Option<&'m ModuleName> {
-    let here: BTreeSet<&ModuleName> =
-        model.runs.keys().filter(|key| key.node == *node).map(|key| &key.module).collect();
-    let reads = |name: &&ModuleName| {
-        let mut placeholders = model.module(name).texts().flat_map(|(_, text, _)| text.placeholders());
-        placeholders
-            .any(|(placeholder, _)| is_written(placeholder) && is_of(&placeholder.reference, collection))
+    let mut here = model.runs.iter().filter(|run| run.key.node == *node);
+    let reads = |run: &&Run| {
+        let mut placeholders = model.module(run).placeholders();
+        placeholders.any(|placeholder| is_written(placeholder) && is_of(&placeholder.reference, collection))
     };
-    here.into_iter().find(reads)
+    here.find(reads).map(|run| &run.key.module)
 }
 
 fn is_written(placeholder: &Placeholder) -> bool {

@@ -8,7 +8,7 @@ use crate::nearest::advice;
 
 /// `path-taken`: a file below what is a file itself.
 pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for module in model.modules.values() {
+    for module in model.modules.iter() {
         let files = &module.manifest.files;
         for (path, file) in files {
             let mut above = path.as_str();
@@ -29,7 +29,8 @@ pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// `bad-value`: `from` names a file that does not lie beside the manifest.
 pub(crate) fn files_that_are_not_there(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for (name, module) in &model.modules {
+    for module in model.modules.iter() {
+        let name = module.name();
         let folder = format!("modules/{name}/");
         for file in module.manifest.files.values() {
             let Some(Content::From(from)) = &file.value.content else { continue };

@@ -22,21 +22,40 @@ mod names;
 /// `bad-placeholder`, `unknown-kind`, `unknown-placeholder`, `unknown-field`, `missing-secret`, `unknown-filter`,
 /// `needs-filter`, `secret-exposed`.
 pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for module in model.modules.values() {
+    let seats = names::seats(model);
+    let seats = seats.as_ref();
+    for module in model.modules.iter() {
         for (spot, text, source) in module.texts() {
-            let check = Check { model, module, source, spot };
+            let check = Check { model, module, source, spot, seats };
             check.text(text, out);
+            if out.len() > MOST {
+                out.push(too_many(model));
+                return;
+            }
         }
     }
+}
+
+/// So many refusals are told, which nobody will read to the end: a file of a few bytes for each of them is no reason to
+/// hold more.
+const MOST: usize = 100_000;
+
+fn too_many(model: &Model<'_>) -> Refusal {
+    let message =
+        format!("more than {MOST} things are wrong with placeholders, and the rest of them is not told");
+    let help = "a file that is none of ours, and full of `${`, says `verbatim: true`".to_owned();
+    model.source.refuse(Code::TooLarge, Span::BEGINNING, message, help)
 }
 
 /// One text of one manifest.
 struct Check<'a, 'm> {
     model: &'a Model<'m>,
-    module: &'a Module,
+    module: &'a Module<'m>,
     /// The file that the text stands in.
-    source: &'a Source,
+    source: &'a Source<'m>,
     spot: Spot,
+    /// Every seat; none where some could not be read.
+    seats: Option<&'a BTreeSet<&'a str>>,
 }
 
 /// What is wrong with a placeholder.
@@ -82,8 +101,7 @@ impl Check<'_, '_> {
                 wrong(Code::BadPlaceholder, "${", message, help)
             }
             FaultKind::Kind(word) => {
-                let kinds = self.spot.kinds();
-                let help = advice(word, "kind", kinds.iter().map(|kind| kind.as_str()));
+                let help = advice(word, "kind", self.spot.kinds().map(Kind::as_str));
                 wrong(
                     Code::UnknownKind,
                     word,
@@ -96,7 +114,7 @@ impl Check<'_, '_> {
                 wrong(Code::UnknownFilter, word, message, help)
             }
             FaultKind::Path { kind, path, expected } => {
-                if !self.spot.kinds().contains(kind) {
+                if !self.spot.knows(*kind) {
                     return Some(self.elsewhere(*kind, &format!("{kind}.{path}")));
                 }
                 return self.unreadable(*kind, path, expected);
@@ -106,7 +124,7 @@ impl Check<'_, '_> {
 
     fn placeholder(&self, placeholder: &Placeholder) -> Option<Wrong> {
         let reference = &placeholder.reference;
-        let known = self.spot.kinds().contains(&reference.kind());
+        let known = self.spot.knows(reference.kind());
         let exposed = !self.spot.hides() && self.spot != Spot::Gives && self.is_secret(reference);
         if !known && !exposed {
             return Some(self.elsewhere(reference.kind(), &reference.to_string()));
@@ -123,7 +141,7 @@ impl Check<'_, '_> {
     /// A known kind where it makes no sense.
     fn elsewhere(&self, kind: Kind, written: &str) -> Wrong {
         let what = self.spot.what();
-        let known: Vec<&str> = self.spot.kinds().into_iter().map(Kind::as_str).collect();
+        let known: Vec<&str> = self.spot.kinds().map(Kind::as_str).collect();
         let message = format!("`${{{written}}}` cannot stand in {what}: `{kind}` is not known there");
         let home = match kind {
             Kind::Module => "`module` is known in `with`, `takes` and `contributes`; ",
@@ -140,7 +158,7 @@ impl Check<'_, '_> {
             Reference::Bound(local, field) => {
                 let Some(provision) = self.needed(local) else { return false };
                 let manifests = fields::answering(self.model, &self.module.manifest.name, local, provision);
-                manifests.iter().any(|provision| fields::secrets(provision).contains(field))
+                manifests.iter().any(|provision| provision.secret.contains(field))
             }
             _ => false,
         }

@@ -1,6 +1,6 @@
 //! Who answers each need: the one that `bind` names, or the only one that could.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mesh_model::key::ModuleKey;
 use mesh_model::name::{LocalName, ModuleName, ProvisionName};
@@ -11,12 +11,13 @@ use super::assign;
 use crate::mesh::Binding;
 use crate::model::{Model, Module};
 use crate::nearest::{advice, listed, nearest};
+use crate::runs::{Answer, Run};
 use crate::text::At;
 
 /// Who provides what.
 struct Providers<'m> {
-    /// Every module on a node that provides something, in order.
-    by: BTreeMap<&'m ProvisionName, Vec<Provider>>,
+    /// Every run that provides something, in the order of modules and nodes.
+    by: BTreeMap<&'m ProvisionName, Vec<usize>>,
     /// Whether every module of the folder says surely what it provides.
     sure: bool,
     /// Who would provide what is needed and nobody provides.
@@ -31,22 +32,25 @@ struct Would<'m> {
 
 impl<'m> Providers<'m> {
     fn of(model: &'m Model<'_>) -> Self {
-        let mut by: BTreeMap<_, Vec<Provider>> = BTreeMap::new();
-        for key in model.runs.keys() {
-            for provision in model.module(&key.module).manifest.provides.keys() {
-                let provider = Provider { module: key.module.clone(), node: key.node.clone() };
-                by.entry(provision).or_default().push(provider);
+        let mut by: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (place, run) in model.runs.iter().enumerate() {
+            for provision in model.module(run).manifest.provides.keys() {
+                by.entry(provision).or_default().push(place);
             }
         }
-        by.values_mut().for_each(|providers| providers.sort());
-        let needs = model.modules.values().flat_map(|module| module.manifest.needs.values());
+        let order = |place: &usize| {
+            let ModuleKey { node, module } = &model.runs[*place].key;
+            (module, node)
+        };
+        by.values_mut().for_each(|providers| providers.sort_by(|one, other| order(one).cmp(&order(other))));
+        let needs = model.modules.iter().flat_map(|module| module.manifest.needs.values());
         let needed = needs.filter_map(|need| Some(&need.value.provision.as_ref()?.value));
         let missing: BTreeSet<_> = needed.filter(|provision| !by.contains_key(provision)).collect();
         let would = missing.into_iter().map(|provision| (provision, Would::provide(model, provision)));
         Self { sure: model.provides_are_sure(), would: would.collect(), by }
     }
 
-    fn able(&self, provision: &ProvisionName) -> &[Provider] {
+    fn able(&self, provision: &ProvisionName) -> &[usize] {
         self.by.get(provision).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -59,40 +63,48 @@ impl<'m> Providers<'m> {
 
 impl<'m> Would<'m> {
     fn provide(model: &'m Model<'_>, provision: &ProvisionName) -> Self {
-        let provides = |(_, module): &(_, &Module)| module.manifest.provides.contains_key(provision);
-        let idle = model.modules.iter().filter(provides).map(|(name, _)| name).collect();
+        let provides = |module: &&Module<'_>| module.manifest.provides.contains_key(provision);
+        let idle = model.modules.iter().filter(provides).map(Module::name).collect();
         Self { idle, shipped: crate::catalog::providing(model.catalog, provision) }
     }
 }
 
-/// What the bindings say: for each need that one is about, who answers; none where the binding is refused.
-type Bound<'m> = BTreeMap<(&'m ModuleName, &'m LocalName), Vec<(&'m Binding, Option<&'m Provider>)>>;
+/// A binding, and the run that it names; none where that has been refused.
+type Chosen<'m> = (&'m Binding, Option<usize>);
+
+/// The bindings of each module.
+type Bound<'m> = HashMap<&'m ModuleName, Vec<Chosen<'m>>>;
 
 /// Decides who answers each need. `bad-binding`, `no-provider`, `provider-not-assigned`, `ambiguous-provider`.
 pub(crate) fn decide(model: &mut Model<'_>, out: &mut Vec<Refusal>) {
     let providers = Providers::of(model);
     let bound = bindings(model, &providers, out);
-    let mut answers: BTreeMap<ModuleKey, BTreeMap<LocalName, Provider>> = BTreeMap::new();
-    for key in model.runs.keys() {
-        for (local, need) in &model.module(&key.module).manifest.needs {
+    let mut decided = Vec::new();
+    for run in &model.runs {
+        let bound = bound.get(&run.key.module).map(Vec::as_slice).unwrap_or_default();
+        let needs = &model.module(run).manifest.needs;
+        let mut answers = Vec::with_capacity(needs.len());
+        for (local, need) in needs {
             let Some(provision) = &need.value.provision else { continue };
-            let chosen = match binding(&bound, key, local) {
-                Some(chosen) => chosen.cloned(),
-                None => only(model, key, local, provision, &providers, out),
+            let chosen = match binding(bound, &run.key, local) {
+                Some(chosen) => chosen,
+                None => only(model, run, local, provision, &providers, out),
             };
-            if let Some(provider) = chosen {
-                answers.entry(key.clone()).or_default().insert(local.clone(), provider);
-            }
+            let answer = |by| Answer { local: local.clone(), provision: provision.value.clone(), by };
+            answers.extend(chosen.map(answer));
         }
+        decided.push(answers);
     }
-    model.answers = answers;
+    for (run, answers) in model.runs.iter_mut().zip(decided) {
+        run.answers = answers;
+    }
 }
 
 /// What a binding says about a need: the one for this node, else the one for every node.
-fn binding<'m>(bound: &Bound<'m>, key: &ModuleKey, local: &LocalName) -> Option<Option<&'m Provider>> {
-    let about = bound.get(&(&key.module, local))?;
-    let here = about.iter().find(|(binding, _)| binding.node.as_ref() == Some(&key.node));
-    let chosen = here.or_else(|| about.iter().find(|(binding, _)| binding.node.is_none()))?;
+fn binding(bound: &[Chosen<'_>], key: &ModuleKey, local: &LocalName) -> Option<Option<usize>> {
+    let about = || bound.iter().filter(|(binding, _)| binding.local == *local);
+    let here = about().find(|(binding, _)| binding.node.as_ref() == Some(&key.node));
+    let chosen = here.or_else(|| about().find(|(binding, _)| binding.node.is_none()))?;
     Some(chosen.1)
 }
 
@@ -101,9 +113,8 @@ fn bindings<'m>(model: &'m Model<'_>, providers: &Providers<'_>, out: &mut Vec<R
     for binding in &model.mesh.bind {
         let Some(provision) = bound_need(model, binding, out) else { continue };
         let able = providers.able(provision);
-        let chosen = binding.to.as_ref().filter(|to| can_answer(model, binding, to, provision, able, out));
-        let chosen = chosen.map(|to| &to.value);
-        bound.entry((&binding.module, &binding.local)).or_default().push((binding, chosen));
+        let chosen = binding.to.as_ref().and_then(|to| can_answer(model, binding, to, provision, able, out));
+        bound.entry(&binding.module).or_default().push((binding, chosen));
     }
     bound
 }
@@ -136,34 +147,35 @@ fn bound_need<'m>(
     Some(&need?.value.provision.as_ref()?.value)
 }
 
-/// Whether the module that a binding names runs there and provides what is needed.
+/// The run that a binding names, where it provides what is needed.
 fn can_answer(
     model: &Model<'_>,
     binding: &Binding,
     to: &At<Provider>,
     provision: &ProvisionName,
-    able: &[Provider],
+    able: &[usize],
     out: &mut Vec<Refusal>,
-) -> bool {
+) -> Option<usize> {
     let Provider { module, node } = &to.value;
     let at = format!("{module}@{node}");
-    let key = ModuleKey { node: node.clone(), module: module.clone() };
-    let provides = model.provision(module, provision).is_some();
-    let message = match model.modules.get(module) {
-        None => format!("`{at}` cannot provide `{provision}`: there is no module `{module}`"),
-        Some(found) if !provides && !found.manifest.sure("provides") => return false,
-        Some(_) if !provides => format!("`{at}` does not provide `{provision}`"),
+    let found = model.modules.get(module);
+    let provides = found.is_some_and(|found| found.manifest.provides.contains_key(provision));
+    let place = model.runs.place(&ModuleKey { node: node.clone(), module: module.clone() });
+    let message = match (found, place) {
+        (None, _) => format!("`{at}` cannot provide `{provision}`: there is no module `{module}`"),
+        (Some(found), _) if !provides && !found.manifest.sure("provides") => return None,
+        (Some(_), _) if !provides => format!("`{at}` does not provide `{provision}`"),
+        (Some(_), Some(place)) => return Some(place),
         // Where it is assigned to has been refused.
-        Some(_) if !model.runs.contains_key(&key) && model.meant.runs(module) => return false,
-        Some(_) if !model.runs.contains_key(&key) => {
+        (Some(_), None) if model.meant.runs(module) => return None,
+        (Some(_), None) => {
             let (consumer, local) = (&binding.module, &binding.local);
             format!(
                 "`{at}` cannot provide `{provision}` to `{consumer}` for its `{local}`: it does not run on `{node}`"
             )
         }
-        Some(_) => return true,
     };
-    let able: Vec<String> = able.iter().map(name).collect();
+    let able = names(model, able);
     let near = nearest(&at, able.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`? "));
     let help = match able.len() {
         0 => format!("nothing on the mesh provides `{provision}`"),
@@ -173,31 +185,33 @@ fn can_answer(
     refusal.module = Some(binding.module.clone());
     refusal.name = Some(at);
     out.push(refusal);
-    false
+    None
 }
 
-fn name(provider: &Provider) -> String {
-    format!("{}@{}", provider.module, provider.node)
+/// Runs as people write them.
+fn names(model: &Model<'_>, places: &[usize]) -> Vec<String> {
+    places.iter().map(|place| model.runs[*place].key.at()).collect()
 }
 
 /// The only one that could answer a need; where there is none or more than one, that is refused.
 fn only(
     model: &Model<'_>,
-    key: &ModuleKey,
+    run: &Run,
     local: &LocalName,
     provision: &At<ProvisionName>,
     providers: &Providers<'_>,
     out: &mut Vec<Refusal>,
-) -> Option<Provider> {
+) -> Option<usize> {
+    let key = &run.key;
     let able = providers.able(&provision.value);
     let (code, message, help) = match able {
-        [one] => return Some(one.clone()),
+        [one] => return Some(*one),
         [] if !providers.sure || providers.may_run(model, &provision.value) => return None,
-        [] => nobody(key, local, &provision.value, providers),
+        [] => nobody(model, key, local, &provision.value, providers),
         _ if model.meant.binds(&key.module, local) => return None,
-        many => ambiguous(key, local, &provision.value, many),
+        many => ambiguous(key, local, &provision.value, &names(model, many)),
     };
-    let module = model.module(&key.module);
+    let module = model.module(run);
     let span = module.manifest.needs[local].span;
     let mut refusal = module.source.refuse(code, span, message, help);
     refusal.node = Some(key.node.clone());
@@ -210,25 +224,25 @@ fn ambiguous(
     key: &ModuleKey,
     local: &LocalName,
     provision: &ProvisionName,
-    able: &[Provider],
+    able: &[String],
 ) -> (Code, String, String) {
-    let names: Vec<String> = able.iter().map(name).collect();
     let message = format!(
         "`{}` needs `{provision}`, and {} could provide it: {}",
         key.module,
         able.len(),
-        listed(&names)
+        listed(able)
     );
     let help = format!(
         "say which in mesh.yaml, under `bind`: `{}.{local}: {}`, or for one node `{}.{local}: …`",
         key.module,
-        names[0],
+        able[0],
         key.at()
     );
     (Code::AmbiguousProvider, message, help)
 }
 
 fn nobody(
+    model: &Model<'_>,
     key: &ModuleKey,
     local: &LocalName,
     provision: &ProvisionName,
@@ -246,15 +260,16 @@ fn nobody(
     }
     let message =
         format!("nothing on the mesh provides `{provision}`, which `{}` needs as `{local}`", key.module);
-    (Code::NoProvider, message, who_could(key, provision, shipped, &providers.by))
+    (Code::NoProvider, message, who_could(model, key, provision, shipped, &providers.by))
 }
 
 /// The way out where nobody provides something: a shipped module that would, the nearest provision, all there are.
 fn who_could(
+    model: &Model<'_>,
     key: &ModuleKey,
     provision: &ProvisionName,
     shipped: &[&ModuleName],
-    by: &BTreeMap<&ProvisionName, Vec<Provider>>,
+    by: &BTreeMap<&ProvisionName, Vec<usize>>,
 ) -> String {
     let mut help = Vec::new();
     if let Some(module) = shipped.first() {
@@ -266,7 +281,8 @@ fn who_could(
     if let Some(near) = nearest(provision.as_str(), by.keys().map(|provision| provision.as_str())) {
         help.push(format!("did you mean `{near}`?"));
     }
-    let all = by.iter().map(|(provision, by)| format!("`{provision}` (by {})", by[0].module));
+    let first = |by: &[usize]| &model.runs[by[0]].key.module;
+    let all = by.iter().map(|(provision, by)| format!("`{provision}` (by {})", first(by)));
     let all: Vec<String> = all.take(20).collect();
     help.push(match all.len() {
         0 => "no module that runs provides anything".to_owned(),

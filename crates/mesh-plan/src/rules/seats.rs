@@ -9,8 +9,8 @@ use crate::model::Model;
 /// `seat-taken`: by two modules that run, or by one where it is the mesh's own.
 pub(crate) fn check(model: &Model<'_>, out: &mut Vec<Refusal>) {
     let mut holders = BTreeMap::new();
-    for name in model.nodes_of.keys() {
-        let module = model.module(name);
+    for module in model.modules.iter().filter(|module| model.runs_of(module.name()).len() > 0) {
+        let name = module.name();
         for seat in &module.manifest.seats {
             let held = seat.value.as_str();
             let other = match held.starts_with("mesh-") {

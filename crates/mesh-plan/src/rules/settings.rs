@@ -14,12 +14,13 @@ use crate::manifest::Manifest;
 use crate::mesh::Settings;
 use crate::model::Model;
 use crate::nearest::advice;
+use crate::runs::Run;
 use crate::span::Span;
 
 /// `unknown-module`, `unknown-node`: settings for what is not there.
 pub(crate) fn unknown_targets(model: &Model<'_>, out: &mut Vec<Refusal>) {
     for settings in &model.mesh.config {
-        if !model.modules.contains_key(&settings.module) {
+        if !model.modules.contains(&settings.module) {
             let message = format!("`config` is for `{}`, and there is no such module", settings.module);
             out.push(assign::unknown(model, settings.module.as_str(), settings.span, message));
         }
@@ -41,14 +42,16 @@ pub(crate) fn decide(model: &mut Model<'_>, out: &mut Vec<Refusal>) {
     }
     let assigned = model.mesh.assign.iter().map(|assign| (&assign.module.value, assign.module.span));
     let assigned: BTreeMap<_, _> = assigned.collect();
-    let mut settings = BTreeMap::new();
-    for key in model.runs.keys() {
-        let said = by_module.get(&key.module).map(Vec::as_slice).unwrap_or_default();
-        let values = of(&model.module(&key.module).manifest, key, said);
-        missing(model, key, &values, said, assigned[&key.module], out);
-        settings.insert(key.clone(), values);
+    let decided = model.runs.iter().map(|run| {
+        let said = by_module.get(&run.key.module).map(Vec::as_slice).unwrap_or_default();
+        let values = of(&model.module(run).manifest, &run.key, said);
+        missing(model, run, &values, said, assigned[&run.key.module], out);
+        values
+    });
+    let decided: Vec<_> = decided.collect();
+    for (run, settings) in model.runs.iter_mut().zip(decided) {
+        run.settings = settings;
     }
-    model.settings = settings;
 }
 
 /// What one entry of `config` says, as far as it fits.
@@ -124,13 +127,14 @@ fn of(manifest: &Manifest, key: &ModuleKey, said: &[&Said<'_>]) -> BTreeMap<Sett
 /// A setting without a value: one that has to be set, or that has no default and is used.
 fn missing(
     model: &Model<'_>,
-    key: &ModuleKey,
+    run: &Run,
     values: &BTreeMap<SettingName, Value>,
     said: &[&Said<'_>],
     assigned: Span,
     out: &mut Vec<Refusal>,
 ) {
-    let manifest = &model.module(&key.module).manifest;
+    let key = &run.key;
+    let manifest = &model.module(run).manifest;
     for (name, setting) in &manifest.config {
         let refused = said.iter().any(|said| said.refused.contains(&name.as_str()));
         // A default that was refused is no reason to ask for a value.

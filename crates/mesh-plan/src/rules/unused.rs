@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mesh_model::kind::Kind;
+use mesh_model::placeholder::Reference;
 use mesh_model::refusal::{Code, Refusal};
 
 use crate::manifest::Content;
@@ -12,7 +13,8 @@ use crate::model::{Model, Module};
 pub(crate) fn modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
     let assigned = model.mesh.assign.iter().filter(|assign| !assign.nodes.is_empty());
     let assigned: BTreeSet<_> = assigned.map(|assign| &assign.module.value).collect();
-    for (name, module) in &model.modules {
+    for module in model.modules.iter() {
+        let name = module.name();
         if model.mesh_read && !assigned.contains(name) && !model.meant.runs(name) {
             let span = module.manifest.sections.get("module").cloned().unwrap_or_default();
             let message = format!("`{name}` is assigned to no node");
@@ -26,7 +28,10 @@ pub(crate) fn modules(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// `unused-secret`: one that is put nowhere.
 pub(crate) fn secrets(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for module in model.modules.values() {
+    for module in model.modules.iter() {
+        if module.manifest.secrets.is_empty() {
+            continue;
+        }
         let Some(used) = used(module, Kind::Secret) else { continue };
         for (name, secret) in module.manifest.secrets.iter().filter(|(name, _)| !used.contains(name.as_str()))
         {
@@ -41,7 +46,10 @@ pub(crate) fn secrets(model: &Model<'_>, out: &mut Vec<Refusal>) {
 
 /// `unused-setting`: one that nothing reads.
 pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
-    for module in model.modules.values() {
+    for module in model.modules.iter() {
+        if module.manifest.config.is_empty() {
+            continue;
+        }
         let Some(used) = used(module, Kind::Config) else { continue };
         for (name, setting) in module.manifest.config.iter().filter(|(name, _)| !used.contains(name.as_str()))
         {
@@ -57,14 +65,13 @@ pub(crate) fn settings(model: &Model<'_>, out: &mut Vec<Refusal>) {
 /// `unused-setting`: settings for a module where it does not run.
 pub(crate) fn settings_of_nobody(model: &Model<'_>, out: &mut Vec<Refusal>) {
     for settings in &model.mesh.config {
-        let nodes = model.nodes_of(&settings.module);
+        let mut runs = model.runs_of(&settings.module);
         let known = settings.node.as_ref().is_none_or(|node| model.mesh.nodes.contains_key(node));
-        let runs = settings.node.as_ref().map_or(!nodes.is_empty(), |node| nodes.contains(node));
-        if model.modules.contains_key(&settings.module)
-            && known
-            && !runs
-            && !model.meant.runs(&settings.module)
-        {
+        let runs = match &settings.node {
+            None => runs.len() > 0,
+            Some(node) => runs.any(|run| run.key.node == *node),
+        };
+        if model.modules.contains(&settings.module) && known && !runs && !model.meant.runs(&settings.module) {
             let place = settings.node.as_ref().map_or("anywhere".to_owned(), |node| format!("on `{node}`"));
             let message = format!("these settings are for `{}`, which does not run {place}", settings.module);
             let help = "assign it there, or take the settings out".to_owned();
@@ -76,9 +83,8 @@ pub(crate) fn settings_of_nobody(model: &Model<'_>, out: &mut Vec<Refusal>) {
     }
 }
 
-/// The names of a kind that a module uses; none where that cannot be told: where
-/// something could not be read.
-fn used(module: &Module, kind: Kind) -> Option<BTreeSet<String>> {
+/// The names of a kind that a module uses; none where that cannot be told: where something could not be read.
+fn used<'m>(module: &'m Module<'_>, kind: Kind) -> Option<BTreeSet<&'m str>> {
     let manifest = &module.manifest;
     let unread =
         manifest.files.values().filter(|file| !file.value.verbatim).any(|file| match &file.value.content {
@@ -88,7 +94,10 @@ fn used(module: &Module, kind: Kind) -> Option<BTreeSet<String>> {
     if unread || !manifest.unsure.is_empty() || module.texts().any(|(_, text, _)| !text.faults().is_empty()) {
         return None;
     }
-    let placeholders = module.texts().flat_map(|(_, text, _)| text.placeholders());
-    let of_kind = placeholders.filter(|(placeholder, _)| placeholder.reference.kind() == kind);
-    Some(of_kind.map(|(placeholder, _)| placeholder.reference.need_name()).collect())
+    let used = module.placeholders().filter_map(|placeholder| match &placeholder.reference {
+        Reference::Secret(name) if kind == Kind::Secret => Some(name.as_str()),
+        Reference::Config(name) if kind == Kind::Config => Some(name.as_str()),
+        _ => None,
+    });
+    Some(used.collect())
 }

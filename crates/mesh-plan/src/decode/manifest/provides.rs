@@ -1,14 +1,18 @@
 //! Reads what a manifest provides.
 
+use std::collections::BTreeSet;
+
 use mesh_model::filter::plain;
 use mesh_model::name::FieldName;
 use mesh_model::refusal::Code;
 
 use super::super::Reading;
 use super::{input, make, map};
-use crate::manifest::{Gives, Input, Pattern, Provision, Take};
+use crate::manifest::{Gives, Input, Names, Pattern, Provision, Take};
 use crate::nearest::advice;
+use crate::rules::fields::sources;
 use crate::shape;
+use crate::text::At;
 use crate::yaml::{Entry, Node};
 
 /// Reads one provision.
@@ -32,7 +36,27 @@ pub(super) fn provision(reading: &mut Reading<'_>, entry: &Entry) -> Option<Prov
     let unsure = reading.refusals.len() > before;
     let distinct = fields.get("distinct").map(|node| distinct(reading, node, &known, unsure));
     let distinct = distinct.unwrap_or_default();
-    Some(Provision { answers, takes, distinct, gives, unsure: reading.refusals.len() > before })
+    let secret = secrets(&gives);
+    Some(Provision { answers, takes, distinct, gives, secret, unsure: reading.refusals.len() > before })
+}
+
+/// The fields that are secret.
+fn secrets(gives: &Names<FieldName, At<Gives>>) -> BTreeSet<FieldName> {
+    let made = gives.iter().filter(|(_, give)| matches!(give.value, Gives::Secret { .. }));
+    let mut secret: BTreeSet<FieldName> = made.map(|(name, _)| name.clone()).collect();
+    loop {
+        let more = gives.iter().filter(|(name, give)| match &give.value {
+            Gives::From(text) => {
+                !secret.contains(*name) && sources(text).any(|source| secret.contains(source))
+            }
+            _ => false,
+        });
+        let more: Vec<FieldName> = more.map(|(name, _)| name.clone()).collect();
+        if more.is_empty() {
+            return secret;
+        }
+        secret.extend(more);
+    }
 }
 
 fn distinct(reading: &mut Reading<'_>, node: &Node, takes: &[&FieldName], unsure: bool) -> Vec<FieldName> {

@@ -1,5 +1,9 @@
 //! Whether what a placeholder names is declared.
 
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::hash::Hash;
+
 use mesh_model::kind::Kind;
 use mesh_model::name::{FieldName, LocalName, ProvisionName, SeatName};
 use mesh_model::placeholder::{Access, Reference};
@@ -7,6 +11,7 @@ use mesh_model::refusal::Code;
 
 use super::{Check, Wrong, wrong};
 use crate::manifest::{Manifest, Names};
+use crate::model::Model;
 use crate::nearest::{advice, listed};
 use crate::rules::fields;
 
@@ -24,28 +29,27 @@ impl Check<'_, '_> {
             Reference::Consumers(provision) | Reference::Contribution(provision) => {
                 self.provided(reference.kind(), provision)
             }
-            Reference::Config(_)
-            | Reference::Secret(_)
-            | Reference::Dir(_)
-            | Reference::File(_)
-            | Reference::Port(_) => self.own(reference.kind(), &reference.need_name()),
+            Reference::Config(name) => self.own(Kind::Config, name.as_str()),
+            Reference::Secret(name) => self.own(Kind::Secret, name.as_str()),
+            Reference::Dir(name) => self.own(Kind::Dir, name.as_str()),
+            Reference::File(path) => self.own(Kind::File, path.as_str()),
+            Reference::Port(name) => self.own(Kind::Port, name.as_str()),
             _ => None,
         }
     }
 
     /// A name of the module's own, of a section of its manifest.
     fn own(&self, kind: Kind, name: &str) -> Option<Wrong> {
-        let manifest = &self.module.manifest;
-        let (section, what, known) = own_names(manifest, kind)?;
-        if !manifest.sure(section) || known.contains(&name) {
+        let Own { section, what, names } = own(&self.module.manifest, kind)?;
+        if names.has(name) || !self.module.manifest.sure(section) {
             return None;
         }
-        Some(self.unknown(kind, name, what, known))
+        Some(self.unknown(kind, name, what, names.all()))
     }
 
     /// A path that does not even fit its kind.
     pub(super) fn unreadable(&self, kind: Kind, path: &str, expected: &str) -> Option<Wrong> {
-        if own_names(&self.module.manifest, kind).is_some() {
+        if own(&self.module.manifest, kind).is_some() {
             return self.own(kind, path);
         }
         let fixed: &[&str] = match kind {
@@ -119,20 +123,16 @@ impl Check<'_, '_> {
     }
 
     fn seat(&self, seat: &SeatName) -> Option<Wrong> {
-        let modules = self.model.modules.values();
-        if modules.clone().any(|module| !module.manifest.sure("seats")) {
-            return None;
-        }
-        let seats = modules.flat_map(|module| &module.manifest.seats).map(|seat| seat.value.as_str());
-        let known: Vec<&str> = seats.chain(SEATS).collect();
-        (!known.contains(&seat.as_str())).then(|| self.unknown(Kind::Seat, seat.as_str(), "seat", known))
+        let known = self.seats?;
+        let unknown = !known.contains(seat.as_str());
+        unknown.then(|| self.unknown(Kind::Seat, seat.as_str(), "seat", known.iter().copied()))
     }
 
     /// A port of another module, which has to run where this one can tell.
     fn access(&self, access: &Access) -> Option<Wrong> {
         let written = access.to_string();
         let Some(module) = self.model.modules.get(&access.module) else {
-            let known = self.model.modules.keys().map(|module| module.as_str());
+            let known = self.model.modules.names().map(|module| module.as_str());
             let message = format!("`${{access.{written}}}`: there is no module `{}`", access.module);
             let help = advice(access.module.as_str(), "module", known);
             return Some(wrong(Code::UnknownPlaceholder, access.module.as_str(), message, help));
@@ -148,16 +148,16 @@ impl Check<'_, '_> {
     }
 
     fn access_place(&self, access: &Access) -> Option<Wrong> {
-        let nodes = self.model.nodes_of(&access.module);
-        let here = self.model.nodes_of(&self.module.manifest.name);
+        let mut here = self.model.runs_of(self.module.name());
         let module = &access.module;
         // Where it is assigned to has been refused.
         if self.model.meant.runs(module) {
             return None;
         }
-        let stuck = here.iter().find(|node| self.model.access_node(node, access).is_none())?;
-        let places: Vec<String> = nodes.iter().map(|node| format!("{module}@{node}")).collect();
-        Some(match (&access.node, nodes.is_empty()) {
+        let stuck = here.find(|run| self.model.accessed(&run.key.node, access).is_none())?;
+        let stuck = &stuck.key.node;
+        let places: Vec<String> = self.model.runs_of(module).map(|run| run.key.at()).collect();
+        Some(match (&access.node, places.is_empty()) {
             (_, true) => {
                 let message = format!("`${{access.{access}}}`: `{module}` runs nowhere");
                 let help = format!("add to `assign` in mesh.yaml: `{module}: {stuck}`");
@@ -170,7 +170,7 @@ impl Check<'_, '_> {
                 wrong(Code::UnknownPlaceholder, at, message, help)
             }
             (None, false) => {
-                let message = format!("`${{access.{access}}}`: `{module}` runs on {} nodes", nodes.len());
+                let message = format!("`${{access.{access}}}`: `{module}` runs on {} nodes", places.len());
                 let example = format!("${{access.{}.{}}}", places[0], access.port);
                 let help = format!("name one, like `{example}`; it runs at {}", listed(&places));
                 wrong(Code::BadPlaceholder, access.to_string(), message, help)
@@ -179,17 +179,48 @@ impl Check<'_, '_> {
     }
 }
 
-/// The section of a kind whose names a manifest declares itself, what they are, and all of them.
-fn own_names(manifest: &Manifest, kind: Kind) -> Option<(&'static str, &'static str, Vec<&str>)> {
-    fn names<K: AsRef<str>, V>(map: &Names<K, V>) -> Vec<&str> {
-        map.keys().map(AsRef::as_ref).collect()
+/// Every seat that a module may hold, and those of the mesh; none where some could not be read.
+pub(super) fn seats<'m>(model: &'m Model<'_>) -> Option<BTreeSet<&'m str>> {
+    if model.modules.iter().any(|module| !module.manifest.sure("seats")) {
+        return None;
     }
-    Some(match kind {
-        Kind::Config => ("config", "setting", names(&manifest.config)),
-        Kind::Secret => ("secrets", "secret", names(&manifest.secrets)),
-        Kind::Dir => ("dirs", "folder", names(&manifest.dirs)),
-        Kind::File => ("files", "file", names(&manifest.files)),
-        Kind::Port => ("ports", "port", names(&manifest.ports)),
+    let seats = model.modules.iter().flat_map(|module| &module.manifest.seats);
+    Some(seats.map(|seat| seat.value.as_str()).chain(SEATS).collect())
+}
+
+/// What a manifest declares itself of a kind.
+struct Own<'m> {
+    section: &'static str,
+    /// What one of them is.
+    what: &'static str,
+    names: &'m dyn Declared,
+}
+
+/// Names that are declared, of whatever type.
+trait Declared {
+    fn has(&self, name: &str) -> bool;
+
+    fn all(&self) -> Vec<&str>;
+}
+
+impl<K: AsRef<str> + Borrow<str> + Hash + Eq, V> Declared for Names<K, V> {
+    fn has(&self, name: &str) -> bool {
+        self.contains_key(name)
+    }
+
+    fn all(&self) -> Vec<&str> {
+        self.keys().map(AsRef::as_ref).collect()
+    }
+}
+
+fn own(manifest: &Manifest, kind: Kind) -> Option<Own<'_>> {
+    let (section, what, names): (_, _, &dyn Declared) = match kind {
+        Kind::Config => ("config", "setting", &manifest.config),
+        Kind::Secret => ("secrets", "secret", &manifest.secrets),
+        Kind::Dir => ("dirs", "folder", &manifest.dirs),
+        Kind::File => ("files", "file", &manifest.files),
+        Kind::Port => ("ports", "port", &manifest.ports),
         _ => return None,
-    })
+    };
+    Some(Own { section, what, names })
 }
